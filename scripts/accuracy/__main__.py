@@ -22,32 +22,36 @@ from scripts.accuracy import cases, results, stage, table
 
 def main() -> int:
     options = parse_arguments()
-    wanted = cases.choose_cases(
+    selected_cases = cases.choose_cases(
         fault_names=options.only, pairs=options.pairs, seed=options.seed, shard=options.shard, calm=options.healthy
     )
     options.out.mkdir(parents=True, exist_ok=True)
     file = options.out / "results.jsonl"
-    kept = results.read_results(file)
-    for shape in dict.fromkeys(case.shape.name if case.shape else "" for case in wanted):
-        of_shape = [case for case in wanted if (case.shape.name if case.shape else "") == shape]
-        left = [case for case in of_shape if options.fresh or not results.has_result(kept, case, fix=options.fix)]
-        if not left:
+    saved_results = results.read_results(file)
+    for shape in dict.fromkeys(case.shape.name if case.shape else "" for case in selected_cases):
+        shape_cases = [case for case in selected_cases if (case.shape.name if case.shape else "") == shape]
+        pending_cases = [
+            case
+            for case in shape_cases
+            if options.fresh or not results.has_result(saved_results, case, fix=options.fix)
+        ]
+        if not pending_cases:
             continue
-        made = stage.prepare_lab(f"{options.lab}-{shape}" if shape else options.lab, left[0].shape)
+        test_lab = stage.prepare_lab(f"{options.lab}-{shape}" if shape else options.lab, pending_cases[0].shape)
         try:
-            play_cases(made, left, file, fix=options.fix)
+            play_cases(test_lab, pending_cases, file, fix=options.fix)
         finally:
             if not options.keep:
-                made.kill()
+                test_lab.kill()
     # Another run, on another lab, may have put newer ones there.
-    kept = results.read_results(file)
-    (options.out / "results.md").write_text(table.render_table(kept))
-    return 0 if all(kept[case.name].exact for case in wanted) else 1
+    saved_results = results.read_results(file)
+    (options.out / "results.md").write_text(table.render_table(saved_results))
+    return 0 if all(saved_results[case.name].exact for case in selected_cases) else 1
 
 
 def play_cases(test_lab: lab.Lab, selected_cases: Sequence[cases.Case], file: Path, *, fix: bool) -> None:
     for number, case in enumerate(selected_cases, 1):
-        started = time.monotonic()
+        start_time = time.monotonic()
         result = stage.play_case(test_lab, case, results.compute_code(case), fix=fix)
         results.save_result(file, result)
         mark = "exact" if result.exact else "NOT exact"
@@ -55,7 +59,7 @@ def play_cases(test_lab: lab.Lab, selected_cases: Sequence[cases.Case], file: Pa
         line = f"{number}/{len(selected_cases)} {case.name}: {mark}: {findings or result.actual or 'nothing'}"
         line += f", --fix: {result.fix_outcome}" if result.fix_outcome else ""
         line += "" if result.healed else ", restored"
-        sys.stderr.write(f"{line} ({time.monotonic() - started:.0f} s)\n")
+        sys.stderr.write(f"{line} ({time.monotonic() - start_time:.0f} s)\n")
 
 
 def parse_arguments() -> argparse.Namespace:

@@ -10,8 +10,8 @@ from gpustack_lab.lab.faults.entries import Injector, find, read_healthy_changes
 from scripts.accuracy.shapes import ONE_HOST, Shape, load_shapes
 
 HEALTHY = "healthy"
-PASSED_BY = {"host-ufw-blocks-pods/deny", "host-cloud-image-reject-rules/image"}
-STOPPED = "containerd-not-running"
+INCOMPATIBLE_PAIR = {"host-ufw-blocks-pods/deny", "host-cloud-image-reject-rules/image"}
+CONTAINERD_FAULT = "containerd-not-running"
 PAIR = " + "
 
 
@@ -53,20 +53,21 @@ def list_healthy() -> list[Case]:
 def draw_pairs(count: int, seed: int) -> list[Case]:
     """Draw pairs of different faults, neither of which takes the whole cluster along, nor is the other's cause. They
     are drawn by a hash of their names, so that most stay the same when there is an injector more."""
-    able = [injector for injector in read_injectors().values() if not (injector.alone or injector.one_host)]
-    together = [pair for pair in combinations(able, 2) if are_compatible(*pair)]
-    drawn = sorted(together, key=lambda pair: sha256(f"{seed} {Case(pair).name}".encode()).digest())
-    return [Case(pair) for pair in drawn[:count]]
+    candidates = [injector for injector in read_injectors().values() if not (injector.alone or injector.one_host)]
+    compatible_pairs = [pair for pair in combinations(candidates, 2) if are_compatible(*pair)]
+    ordered_pairs = sorted(compatible_pairs, key=lambda pair: sha256(f"{seed} {Case(pair).name}".encode()).digest())
+    return [Case(pair) for pair in ordered_pairs[:count]]
 
 
 def are_compatible(injector: Injector, other_injector: Injector) -> bool:
     """Tell whether two injectors can be combined. A containerd whose files it cannot read can be given nothing else
     that restarts it. A ufw that lets in what is not denied accepts new connections before the rules behind its own are
     reached: those then stop nothing."""
-    if {injector.name, other_injector.name} == PASSED_BY:
+    if {injector.name, other_injector.name} == INCOMPATIBLE_PAIR:
         return False
-    if STOPPED in (injector.fault, other_injector.fault) and all(
-        it.fault == STOPPED or does_restart_containerd(it) for it in (injector, other_injector)
+    if CONTAINERD_FAULT in (injector.fault, other_injector.fault) and all(
+        candidate.fault == CONTAINERD_FAULT or does_restart_containerd(candidate)
+        for candidate in (injector, other_injector)
     ):
         return False
     return other_injector.fault not in {
@@ -82,23 +83,23 @@ def does_restart_containerd(injector: Injector) -> bool:
 
 def order_names(names: Collection[str]) -> list[str]:
     """Order the names that still exist: single faults, healthy cases, pairs."""
-    alone = [case.name for case in (*list_singles(), *list_healthy())]
+    single_names = [case.name for case in (*list_singles(), *list_healthy())]
     injector_names = {injector.name for injector in read_injectors().values()}
     pairs = [name for name in names if PAIR in name and injector_names.issuperset(name.split(PAIR))]
-    return [name for name in (*alone, *pairs) if name in names]
+    return [name for name in (*single_names, *pairs) if name in names]
 
 
 def choose_cases(*, fault_names: Sequence[str], pairs: int, seed: int, shard: str, calm: bool = False) -> list[Case]:
     """Choose the cases of a run. Raise LabError for an unknown fault."""
     if fault_names:
         cases = [find_case(name) for name in fault_names]
-        ways = [
+        variants = [
             build_single(injector)
             for name in fault_names
             for injector in read_injectors().values()
             if injector.fault == name
         ]
-        cases = list({case.name: case for case in [*cases, *ways]}.values())
+        cases = list({case.name: case for case in [*cases, *variants]}.values())
     else:
         cases = list_healthy() if calm else draw_pairs(pairs, seed) if pairs else list_singles()
     index, _, count = shard.partition("/")

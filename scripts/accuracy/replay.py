@@ -53,12 +53,12 @@ def list_faults(name: str) -> set[str]:
 def evaluate_known_faults(recordings: Mapping[str, Snapshot]) -> Iterator[str]:
     diagnoses = {name: diagnose(recording) for name, recording in recordings.items()}
     faults = {name: list_faults(name) for name in recordings}
-    exact = [name for name, diagnosis in diagnoses.items() if find_roots(diagnosis, faults[name]) == faults[name]]
-    certain = [name for name in exact if all(root.certainty == "certain" for root in diagnoses[name].roots)]
-    without_graph = [name for name, diagnosis in diagnoses.items() if list_confirmed(diagnosis) == faults[name]]
-    yield format_share("Known faults, exact", exact, recordings)
-    yield format_share("Known faults, exact and certain", certain, recordings)
-    yield format_share("Known faults, exact without the graph", without_graph, recordings)
+    exact_names = [name for name, diagnosis in diagnoses.items() if find_roots(diagnosis, faults[name]) == faults[name]]
+    certain_names = [name for name in exact_names if all(root.certainty == "certain" for root in diagnoses[name].roots)]
+    names_without_graph = [name for name, diagnosis in diagnoses.items() if list_confirmed(diagnosis) == faults[name]]
+    yield format_share("Known faults, exact", exact_names, recordings)
+    yield format_share("Known faults, exact and certain", certain_names, recordings)
+    yield format_share("Known faults, exact without the graph", names_without_graph, recordings)
 
 
 def find_roots(diagnosis: Diagnosis, faults: set[str]) -> set[str]:
@@ -79,27 +79,28 @@ def list_confirmed(diagnosis: Diagnosis) -> set[str]:
 
 def evaluate_unknown_faults(singles: Mapping[str, Snapshot]) -> Iterator[str]:
     answers: dict[str, str] = {}
-    hidden, shown, with_words = [], [], []
+    hidden_names, names_with_states, names_with_words = [], [], []
     old_drift = {key for _, recording in read_recordings(healthy=True) for key in list_drift(diagnose(recording))}
     for name, recording in singles.items():
         (fault,) = list_faults(name)
         with forget_fault(fault):
             diagnosis = diagnose(recording)
             is_decisive = has_words(diagnosis, find_words(name))
-            with_words += [name] if is_decisive else []
+            names_with_words += [name] if is_decisive else []
             answers[name] = classify_answer(diagnosis, old_drift, is_decisive=is_decisive)
             if not (states := list_states(diagnosis)):
                 continue
-            shown.append(name)
+            names_with_states.append(name)
             if any(states - list_states(diagnose(add_harmless_fact(recording, fact))) for fact in HARMLESS_FACTS):
-                hidden.append(name)
+                hidden_names.append(name)
     for answer in ANSWERS:
-        names = [name for name, given in answers.items() if given == answer]
+        names = [name for name, recorded_answer in answers.items() if recorded_answer == answer]
         list_of_names = f": {', '.join(names)}" if answer != "evidence" and names else ""
         yield format_share(f"Unknown faults, {answer}", names, singles) + list_of_names
-    yield format_share("Unknown faults, decisive words whatever the root", with_words, singles)
+    yield format_share("Unknown faults, decisive words whatever the root", names_with_words, singles)
     yield (
-        format_share("Unknown faults of which a harmless fact hides a state", hidden, shown) + f": {', '.join(hidden)}"
+        format_share("Unknown faults of which a harmless fact hides a state", hidden_names, names_with_states)
+        + f": {', '.join(hidden_names)}"
     )
 
 

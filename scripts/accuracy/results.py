@@ -12,10 +12,10 @@ from scripts.accuracy.cases import Case
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "build" / "accuracy"
 # What a verdict comes from; a change of anything else repeats nothing.
-ROOMS = ("gpustack/ask", "gpustack/doctor", "gpustack/probes", "gpustack/steps")
+JUDGING_PACKAGES = ("gpustack/ask", "gpustack/doctor", "gpustack/probes", "gpustack/steps")
 
 # Of `fixed`: no machine may fix it; none can in a lab.
-PERSON, STAYS = "for a person", "not in a lab"
+PERSON, NO_LAB_FIX = "for a person", "not in a lab"
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,14 @@ def save_result(path: Path, result: Result) -> None:
 
 def compute_code(case: Case) -> str:
     """Compute sixteen hex digits of the packages that judge, and of the way the case is made."""
-    return hashlib.sha256((hash_rooms() + read_functions() + repr(case)).encode()).hexdigest()[:16]
+    return hashlib.sha256((hash_packages() + read_functions() + repr(case)).encode()).hexdigest()[:16]
 
 
 @cache
-def hash_rooms() -> str:
+def hash_packages() -> str:
     digest = hashlib.sha256()
-    for room in ROOMS:
-        for file in sorted((ROOT / room).rglob("*")):
+    for package in JUDGING_PACKAGES:
+        for file in sorted((ROOT / package).rglob("*")):
             if file.suffix in {".py", ".yaml"}:
                 digest.update(file.read_bytes())
     return digest.hexdigest()

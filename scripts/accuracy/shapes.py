@@ -27,9 +27,9 @@ class Shape:
 
 @cache
 def load_shapes() -> Mapping[str, Shape]:
-    read = yaml.safe_load(Path(__file__).with_name("shapes.yaml").read_text())
+    raw_shapes = yaml.safe_load(Path(__file__).with_name("shapes.yaml").read_text())
     return {name: Shape(name, shape["does"], tuple(shape["up"].split()), shape.get("spec", {}), shape.get("before", ""))
-            for name, shape in read.items()}  # fmt: skip
+            for name, shape in raw_shapes.items()}  # fmt: skip
 
 
 def prepare_hosts(test_lab: Lab, shape: Shape) -> None:
@@ -40,6 +40,6 @@ def prepare_hosts(test_lab: Lab, shape: Shape) -> None:
         inventory["gpustack"][key] = {**inventory["gpustack"].get(key, {}), **value}
     path.write_text(yaml.safe_dump(inventory, sort_keys=False))
     for host in test_lab.hosts if shape.before else ():
-        done = test_lab.exec(host.name, ["sudo", "sh", "-es"], text=shape.before)
-        if done.returncode:
-            raise RuntimeError(f"{shape.name}: {host.name}: {done.stderr or done.stdout}")
+        process = test_lab.exec(host.name, ["sudo", "sh", "-es"], text=shape.before)
+        if process.returncode:
+            raise RuntimeError(f"{shape.name}: {host.name}: {process.stderr or process.stdout}")

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from scripts.pictures.browser import SCHEMES, draw
-from scripts.pictures.dashboard import CHOSEN, build_dashboard
+from scripts.pictures.dashboard import CHOICES, build_dashboard
 from scripts.pictures.grafana_page import bundle, install, write_page
 from scripts.pictures.prometheus import open_prometheus
 
@@ -23,10 +23,10 @@ ROOT = Path(__file__).resolve().parents[2]
 PICTURES = ROOT / "docs" / "pictures"
 WIDTH = 1400
 USAGE = ("--since", "30d", "--by", "namespace,model", "--from")
-BEFORE, AFTER = "examples/profiles/before.json", "examples/profiles/after.json"
+BEFORE_PROFILE, AFTER_PROFILE = "examples/profiles/before.json", "examples/profiles/after.json"
 REPORTS = {
-    "profile": (("profile", "analyze", BEFORE), (1000, 1000)),
-    "compare": (("profile", "compare", BEFORE, AFTER), (1000, 1000)),
+    "profile": (("profile", "analyze", BEFORE_PROFILE), (1000, 1000)),
+    "compare": (("profile", "compare", BEFORE_PROFILE, AFTER_PROFILE), (1000, 1000)),
     "capacity": (("capacity", "report", *USAGE, "examples/usage/capacity.jsonl"), (1000, 1190)),
     "cost": (("cost", "report", *USAGE, "examples/usage/cost.jsonl"), (1000, 860)),
 }
@@ -34,14 +34,16 @@ REPORTS = {
 
 
 def main(names: list[str]) -> None:
-    wanted = names or [*CHOSEN, *REPORTS]
-    if unknown := set(wanted) - {*CHOSEN, *REPORTS}:
-        sys.exit(f"no picture is called {', '.join(sorted(unknown))}; there are {', '.join((*CHOSEN, *REPORTS))}")
+    picture_names = names or [*CHOICES, *REPORTS]
+    if unknown_names := set(picture_names) - {*CHOICES, *REPORTS}:
+        sys.exit(
+            f"no picture is called {', '.join(sorted(unknown_names))}; there are {', '.join((*CHOICES, *REPORTS))}"
+        )
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        if boards := [name for name in wanted if name in CHOSEN]:
-            draw_dashboards(boards, Path(folder))
-        for name in filter(REPORTS.__contains__, wanted):
+        if board_names := [name for name in picture_names if name in CHOICES]:
+            draw_dashboards(board_names, Path(folder))
+        for name in filter(REPORTS.__contains__, picture_names):
             words, (width, height) = REPORTS[name]
             page = Path(folder) / f"{name}.html"
             page.write_text(render_report(words))
@@ -67,10 +69,10 @@ def draw_both(name: str, page: Path, width: int, height: int) -> None:
 def render_report(words: tuple[str, ...]) -> str:
     """Render the page of a report about examples/."""
     command = [str(Path(sys.executable).parent / "gpustack"), *words, "-o", "html"]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300, cwd=ROOT)
-    if not done.stdout:
-        sys.exit(done.stderr[-3000:])
-    return done.stdout
+    process = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300, cwd=ROOT)
+    if not process.stdout:
+        sys.exit(process.stderr[-3000:])
+    return process.stdout
 
 
 if __name__ == "__main__":

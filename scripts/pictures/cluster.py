@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 MINUTES = 60
-STARTED, HOT, BROKEN = 6.0, 28.0, 40.0
+START_MINUTE, HEAT_MINUTE, XID_MINUTE = 6.0, 28.0, 40.0
 """Minutes: the training begins, a GPU of it loses its cooling, another GPU has an Xid."""
 
 DEV, PROF = "DCGM_FI_DEV_", "DCGM_FI_PROF_"
@@ -53,7 +53,7 @@ def is_paused(minute: float) -> bool:
 
 
 def compute_training_load(minute: float) -> float:
-    return 0.0 if minute < STARTED else 0.12 if is_paused(minute) else 0.96
+    return 0.0 if minute < START_MINUTE else 0.12 if is_paused(minute) else 0.96
 
 
 def compute_serving_load(minute: float) -> float:
@@ -80,7 +80,7 @@ TRANSCODING = Work(
 NOTEBOOK = Work(
     compute_batch_load, 0.5, {"GR_ENGINE": 0.5, "SM": 0.4, "OCCUPANCY": 0.2, "TENSOR": 0.1, "DRAM": 0.2}, "notebook-0"
 )
-NOTHING = Work(compute_rest_load, 0.0, {})
+NO_WORK = Work(compute_rest_load, 0.0, {})
 
 
 @dataclass(frozen=True)
@@ -104,11 +104,11 @@ class Gpu:
 
 GPUS = (
     *(Gpu("gpu1", index, H100, TRAINING) for index in range(4)),
-    *(Gpu("gpu2", index, A100, work) for index, work in enumerate((SERVING, SERVING, NOTHING, SERVING))),
-    *(Gpu("gpu3", index, L40S, work) for index, work in enumerate((TRANSCODING, NOTHING))),
+    *(Gpu("gpu2", index, A100, work) for index, work in enumerate((SERVING, SERVING, NO_WORK, SERVING))),
+    *(Gpu("gpu3", index, L40S, work) for index, work in enumerate((TRANSCODING, NO_WORK))),
     Gpu("gpu4", 0, H100, NOTEBOOK, ("3g.40gb", "2")),
-    Gpu("gpu4", 0, H100, NOTHING, ("1g.10gb", "9")),
+    Gpu("gpu4", 0, H100, NO_WORK, ("1g.10gb", "9")),
 )
-COOLING_LOST, FAULTY = GPUS[2], GPUS[7]
+HOT_GPU, FAULTY_GPU = GPUS[2], GPUS[7]
 NODES = ("gpu1", "gpu2", "gpu3", "gpu4")
 NAMESPACE = "team-a"

@@ -11,7 +11,7 @@ from scripts.pictures.prometheus import Prometheus
 from scripts.pictures.series import STEP
 
 # What a reader chooses; `.*` is All.
-CHOSEN = {
+CHOICES = {
     "gpu-overview": {"node": ".*"},
     "gpu-node": {"node": "gpu1"},
     "gpu-detail": {"node": "gpu1", "UUID": ".*"},
@@ -31,16 +31,16 @@ MACROS = {"__rate_interval": f"{4 * STEP}s", "__range": "1h"}
 def build_dashboard(name: str, server: Prometheus) -> dict[str, Any]:
     """Build a dashboard with `frames` in each panel: tables of columns, as JSON."""
     text = (locate_shipped_values() / "dashboards" / f"{name}.json").read_text()
-    chosen = CHOSEN[name] | MACROS
+    choices = CHOICES[name] | MACROS
     board: dict[str, Any] = json.loads(
-        re.sub(r"\$(?:\{(\w+)\}|(\w+))", lambda match: fill_variable(match, chosen), text)
+        re.sub(r"\$(?:\{(\w+)\}|(\w+))", lambda match: fill_variable(match, choices), text)
     )
     for panel in board["panels"]:
         several = len(panel.get("targets", [])) > 1
         panel["frames"] = [
             frame for target in panel.get("targets", []) for frame in build_frames(target, server, several=several)
         ]
-    return board | {"chosen": CHOSEN[name], "from": server.begin * 1000, "to": server.end * 1000}
+    return board | {"chosen": CHOICES[name], "from": server.begin * 1000, "to": server.end * 1000}
 
 
 def fill_variable(match: re.Match[str], choices: Mapping[str, str]) -> str:
@@ -63,12 +63,12 @@ def build_frames(target: dict[str, Any], server: Prometheus, *, several: bool) -
 
 def build_line_frame(series: Mapping[str, Any], legend: str) -> dict[str, Any]:
     """Build a column of milliseconds and one of values. Without a name, Grafana makes one of the labels."""
-    named = re.sub(r"\{\{(\w+)\}\}", lambda match: series["metric"].get(match[1], ""), legend)
+    series_name = re.sub(r"\{\{(\w+)\}\}", lambda match: series["metric"].get(match[1], ""), legend)
     times, numbers = zip(*series["values"], strict=True)
     return {
-        "name": "" if legend == "__auto" else named,
+        "name": "" if legend == "__auto" else series_name,
         "labels": series["metric"],
-        "times": [at * 1000 for at in times],
+        "times": [timestamp * 1000 for timestamp in times],
         "values": [float(number) for number in numbers],
     }
 

@@ -21,15 +21,15 @@ HEAD, CELL, EDGE = 56, 38, 8
 
 def install() -> None:
     """Install the packages of the lock, unless they are there already. No package runs a script of its own."""
-    locked = SOURCE / "package-lock.json"
-    done = CACHE / "node_modules" / "package-lock.json"
-    if done.is_file() and done.read_bytes() == locked.read_bytes():
+    lock_file = SOURCE / "package-lock.json"
+    installed_lock = CACHE / "node_modules" / "package-lock.json"
+    if installed_lock.is_file() and installed_lock.read_bytes() == lock_file.read_bytes():
         return
     CACHE.mkdir(parents=True, exist_ok=True)
     for file in ("package.json", "package-lock.json"):
         shutil.copy(SOURCE / file, CACHE)
     subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=CACHE, check=True, timeout=1800)
-    shutil.copy(locked, done)
+    shutil.copy(lock_file, installed_lock)
 
 
 def bundle(folder: Path) -> None:

@@ -21,14 +21,14 @@ from scripts.pictures.cluster import MINUTES
 from scripts.pictures.series import STEP, render_openmetrics
 
 PATIENCE = 600
-DEEP = 2
+RULE_DEPTH = 2
 """Rules that the panels read are rules of rules at most: each round records what the last one made possible."""
 
 
 def find_program(name: str) -> str:
     parts = platformdirs.user_cache_path("gpustack") / "parts" / "prometheus"
-    built = sorted(parts.glob(f"*/out/{name}"), key=lambda path: path.stat().st_mtime)
-    program_path = str(built[-1]) if built else shutil.which(name)
+    built_programs = sorted(parts.glob(f"*/out/{name}"), key=lambda path: path.stat().st_mtime)
+    program_path = str(built_programs[-1]) if built_programs else shutil.which(name)
     return program_path or sys.exit(f"{name} is neither in the bundle's cache (make bundle) nor on PATH")
 
 
@@ -60,30 +60,29 @@ def open_prometheus(folder: Path) -> Iterator[Prometheus]:
     (folder / "series.txt").write_text(render_openmetrics(end))
     (folder / "prometheus.yml").write_text("{}")
     run_promtool("create-blocks-from", "openmetrics", folder / "series.txt", folder / "data")
-    for _ in range(DEEP):
+    for _ in range(RULE_DEPTH):
         with serve_prometheus(folder, end) as server:
             options = {"start": server.begin - 300, "end": end, "url": server.url, "eval-interval": f"{STEP}s"}
             words = [f"--{name}={value}" for name, value in options.items()]
-            made = f"--output-dir={folder / 'data'}"
-            run_promtool(
-                "create-blocks-from", "rules", *words, made, locate_shipped_values() / "rules" / "gpu-recording.yaml"
-            )
+            output_option = f"--output-dir={folder / 'data'}"
+            rule_file = locate_shipped_values() / "rules" / "gpu-recording.yaml"
+            run_promtool("create-blocks-from", "rules", *words, output_option, rule_file)
     with serve_prometheus(folder, end) as server:
         yield server
 
 
 def run_promtool(*words: str | Path) -> None:
     command = [find_program("promtool"), "tsdb", *words]
-    done = subprocess.run(command, check=False, timeout=PATIENCE, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(done.stderr[-3000:])
+    process = subprocess.run(command, check=False, timeout=PATIENCE, capture_output=True, text=True)
+    if process.returncode:
+        sys.exit(process.stderr[-3000:])
 
 
 @contextmanager
 def serve_prometheus(folder: Path, end: int) -> Iterator[Prometheus]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+    with socket.socket() as free_socket:
+        free_socket.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free_socket.getsockname()[1]}"
     options = {
         "config.file": folder / "prometheus.yml",
         "storage.tsdb.path": folder / "data",

@@ -3,8 +3,8 @@
 import random
 from collections.abc import Mapping
 
-from scripts.pictures.cluster import BROKEN, COOLING_LOST, FAULTY, HOT, NOTHING, SERVING, Gpu
 from scripts.pictures.cluster import DEV as D
+from scripts.pictures.cluster import FAULTY_GPU, HEAT_MINUTE, HOT_GPU, NO_WORK, SERVING, XID_MINUTE, Gpu
 from scripts.pictures.cluster import PROF as P
 
 SLOWDOWN = 87
@@ -13,29 +13,29 @@ XID = 94
 
 def compute_slowdown(minute: float) -> float:
     """Compute the share of the time in which the hardware cuts the clocks of the GPU without cooling."""
-    return min(0.45, max(0.0, (minute - HOT - 6) / 30))
+    return min(0.45, max(0.0, (minute - HEAT_MINUTE - 6) / 30))
 
 
 def compute_load(gpu: Gpu, minute: float) -> float:
     """Compute the load, 0 to 1. The others of a job wait for its slowest GPU; a faulty one loses its pod."""
-    if gpu is FAULTY and minute >= BROKEN:
+    if gpu is FAULTY_GPU and minute >= XID_MINUTE:
         return 0.0
     load = gpu.work.load(minute)
-    return load * (1 - 0.35 * compute_slowdown(minute)) if gpu.work is COOLING_LOST.work else load
+    return load * (1 - 0.35 * compute_slowdown(minute)) if gpu.work is HOT_GPU.work else load
 
 
 def compute_gauges(gpu: Gpu, minute: float) -> dict[str, float]:
     """Compute the current fields; those that are not named are 0."""
     noise = random.Random(f"{gpu.uuid}{gpu.instance}{minute}").gauss(1, 0.012)  # noqa: S311 - no secret
     load = min(1.0, compute_load(gpu, minute) * noise)
-    hot = gpu is COOLING_LOST and minute > HOT
-    heat = 39 + 27 * load + gpu.index + (min(22.0, (minute - HOT) * 2.2) if hot else 0)
-    cut = compute_slowdown(minute) * 0.5 if hot else 0.0
-    parts = {name: share * load * (1 - cut) for name, share in gpu.work.parts.items()}
+    is_hot = gpu is HOT_GPU and minute > HEAT_MINUTE
+    heat = 39 + 27 * load + gpu.index + (min(22.0, (minute - HEAT_MINUTE) * 2.2) if is_hot else 0)
+    clock_cut = compute_slowdown(minute) * 0.5 if is_hot else 0.0
+    parts = {name: share * load * (1 - clock_cut) for name, share in gpu.work.parts.items()}
     return (
         compute_activity(parts, load)
         | compute_memory(gpu, minute)
-        | compute_board(gpu, load, heat, cut)
+        | compute_board(gpu, load, heat, clock_cut)
         | compute_state(gpu, minute)
     )
 
@@ -65,23 +65,22 @@ def compute_activity(parts: Mapping[str, float], load: float) -> dict[str, float
 
 def compute_memory(gpu: Gpu, minute: float) -> dict[str, float]:
     profile = gpu.instance[0]
-    total = gpu.board.memory * (float(profile[0]) / 8 if profile else 1)
-    gone = gpu is FAULTY and minute >= BROKEN
-    used = (
-        4 if gpu.work is NOTHING or gone else gpu.work.memory_share * total * (0.3 if gpu.work.load(minute) == 0 else 1)
-    )
-    reserved = 0.008 * total
+    total_memory = gpu.board.memory * (float(profile[0]) / 8 if profile else 1)
+    is_lost = gpu is FAULTY_GPU and minute >= XID_MINUTE
+    load_share = 0.3 if gpu.work.load(minute) == 0 else 1
+    used_memory = 4 if gpu.work is NO_WORK or is_lost else gpu.work.memory_share * total_memory * load_share
+    reserved_memory = 0.008 * total_memory
     return {
-        f"{D}FB_TOTAL": total,
-        f"{D}FB_USED": used,
-        f"{D}FB_RESERVED": reserved,
-        f"{D}FB_FREE": total - used - reserved,
+        f"{D}FB_TOTAL": total_memory,
+        f"{D}FB_USED": used_memory,
+        f"{D}FB_RESERVED": reserved_memory,
+        f"{D}FB_FREE": total_memory - used_memory - reserved_memory,
     }
 
 
 def compute_board(gpu: Gpu, load: float, heat: float, cut: float) -> dict[str, float]:
-    made, idle = gpu.board, load < 0.02
-    reasons = 1 if idle else 64 | 8 if cut > 0 else 4 if load > 0.9 else 0
+    board, is_idle = gpu.board, load < 0.02
+    reasons = 1 if is_idle else 64 | 8 if cut > 0 else 4 if load > 0.9 else 0
     return {
         f"{D}GPU_TEMP": round(heat),
         f"{D}MEMORY_TEMP": round(heat + 9 * load + 4),
@@ -89,15 +88,15 @@ def compute_board(gpu: Gpu, load: float, heat: float, cut: float) -> dict[str, f
         f"{D}GPU_MAX_OP_TEMP": 85,
         f"{D}SLOWDOWN_TEMP": SLOWDOWN,
         f"{D}SHUTDOWN_TEMP": 92,
-        f"{D}POWER_USAGE": made.idle + (made.limit * 0.97 - made.idle) * load * (1 - cut),
-        f"{D}ENFORCED_POWER_LIMIT": made.limit,
-        f"{D}POWER_MGMT_LIMIT_DEF": made.limit,
-        f"{D}SM_CLOCK": made.clock * (0.18 if idle else (0.97 - 0.05 * load) * (1 - cut)),
-        f"{D}MAX_SM_CLOCK": made.clock,
-        f"{D}MEM_CLOCK": made.memory_clock,
+        f"{D}POWER_USAGE": board.idle + (board.limit * 0.97 - board.idle) * load * (1 - cut),
+        f"{D}ENFORCED_POWER_LIMIT": board.limit,
+        f"{D}POWER_MGMT_LIMIT_DEF": board.limit,
+        f"{D}SM_CLOCK": board.clock * (0.18 if is_idle else (0.97 - 0.05 * load) * (1 - cut)),
+        f"{D}MAX_SM_CLOCK": board.clock,
+        f"{D}MEM_CLOCK": board.memory_clock,
         f"{D}CLOCK_THROTTLE_REASONS": reasons,
-        f"{D}PCIE_LINK_GEN": 1 if idle else made.pcie,
-        f"{D}PCIE_MAX_LINK_GEN": made.pcie,
+        f"{D}PCIE_LINK_GEN": 1 if is_idle else board.pcie,
+        f"{D}PCIE_MAX_LINK_GEN": board.pcie,
         f"{D}PCIE_LINK_WIDTH": 16,
         f"{D}PCIE_MAX_LINK_WIDTH": 16,
     }
@@ -105,28 +104,28 @@ def compute_board(gpu: Gpu, load: float, heat: float, cut: float) -> dict[str, f
 
 def compute_state(gpu: Gpu, minute: float) -> dict[str, float]:
     """Compute errors and verdicts: the faulty GPU has found a bad row of its memory, which a reset would replace."""
-    broken = float(gpu is FAULTY and minute >= BROKEN)
-    old = 3.0 if gpu.work is SERVING else 0.0
+    fault_count = float(gpu is FAULTY_GPU and minute >= XID_MINUTE)
+    old_errors = 3.0 if gpu.work is SERVING else 0.0
     return {
         f"{D}ECC_CURRENT": 1,
         f"{D}ECC_PENDING": 1,
-        f"{D}ECC_DBE_VOL_TOTAL": broken,
-        f"{D}ECC_DBE_AGG_TOTAL": broken,
-        f"{D}ECC_SBE_AGG_TOTAL": old + gpu.index,
-        f"{D}CORRECTABLE_REMAPPED_ROWS": old > 0 and gpu.index == 1,
-        f"{D}UNCORRECTABLE_REMAPPED_ROWS": broken,
-        f"{D}ROW_REMAP_PENDING": broken,
-        f"{D}GET_GPU_RECOVERY_ACTION": broken,
+        f"{D}ECC_DBE_VOL_TOTAL": fault_count,
+        f"{D}ECC_DBE_AGG_TOTAL": fault_count,
+        f"{D}ECC_SBE_AGG_TOTAL": old_errors + gpu.index,
+        f"{D}CORRECTABLE_REMAPPED_ROWS": old_errors > 0 and gpu.index == 1,
+        f"{D}UNCORRECTABLE_REMAPPED_ROWS": fault_count,
+        f"{D}ROW_REMAP_PENDING": fault_count,
+        f"{D}GET_GPU_RECOVERY_ACTION": fault_count,
         f"{D}FABRIC_MANAGER_STATUS": 3,
         f"{D}FABRIC_HEALTH_SUMMARY": 1,
-        f"{D}XID_ERRORS": XID * broken,
-        "DCGM_EXP_XID_ERRORS_COUNT": float(broken and minute < BROKEN + 5),
+        f"{D}XID_ERRORS": XID * fault_count,
+        "DCGM_EXP_XID_ERRORS_COUNT": float(fault_count and minute < XID_MINUTE + 5),
     }
 
 
 def compute_rates(gpu: Gpu, minute: float, gauges: Mapping[str, float]) -> dict[str, float]:
     """Compute the growth of counters per second: mJ, ns and events."""
-    heat = compute_slowdown(minute) if gpu is COOLING_LOST else 0.0
+    heat = compute_slowdown(minute) if gpu is HOT_GPU else 0.0
     return {
         f"{D}TOTAL_ENERGY_CONSUMPTION": gauges[f"{D}POWER_USAGE"] * 1e3,
         f"{D}CLOCKS_EVENT_REASON_SW_POWER_CAP_NS": 3e7 if gauges[f"{D}CLOCK_THROTTLE_REASONS"] == 4 else 0.0,

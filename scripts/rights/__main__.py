@@ -40,20 +40,20 @@ def main() -> None:
     parser.add_argument("--manifest", action="append", default=[], metavar="NAME=PATH")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--objects", type=Path, metavar="FILE")
-    given = parser.parse_args()
-    if given.check:
-        stale = find_stale(PAGE.read_text())
-        sys.stdout.write("".join(f"{line}\n" for line in stale))
-        sys.exit(bool(stale))
-    if given.objects:
-        sys.stdout.write(describe(parse_documents(given.objects.read_text())))
+    options = parser.parse_args()
+    if options.check:
+        stale_lines = find_stale(PAGE.read_text())
+        sys.stdout.write("".join(f"{line}\n" for line in stale_lines))
+        sys.exit(bool(stale_lines))
+    if options.objects:
+        sys.stdout.write(describe(parse_documents(options.objects.read_text())))
         return
-    files = {name: rest for name, _, rest in (word.partition("=") for word in [*given.chart, *given.manifest])}
+    files = {name: rest for name, _, rest in (word.partition("=") for word in [*options.chart, *options.manifest])}
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        rendered = {chart: render_chart(chart, files.get(chart.name, ""), folder) for chart in list_charts()}
-        applied = {item: render_manifest(item, files.get(item.name, ""), folder) for item in list_manifests()}
-    PAGE.write_text(render_page(rendered, applied))
+        chart_objects = {chart: render_chart(chart, files.get(chart.name, ""), folder) for chart in list_charts()}
+        manifest_objects = {item: render_manifest(item, files.get(item.name, ""), folder) for item in list_manifests()}
+    PAGE.write_text(render_page(chart_objects, manifest_objects))
 
 
 def describe(objects: list[dict[str, Any]]) -> str:
@@ -69,10 +69,10 @@ def render_chart(chart: Chart, argument: str, folder: Path) -> tuple[str, list[d
     path, _, origin = argument.partition("=")
     source = Path(path) if path else fetch(chart.url, folder)
     if source.is_dir():
-        described = yaml.safe_load((source / "Chart.yaml").read_text())
-        if str(described["version"]) != chart.version or not origin:
+        metadata = yaml.safe_load((source / "Chart.yaml").read_text())
+        if str(metadata["version"]) != chart.version or not origin:
             raise SystemExit(
-                f"{source}: version {chart.version} and an origin are needed, it has {described['version']}"
+                f"{source}: version {chart.version} and an origin are needed, it has {metadata['version']}"
             )
     else:
         origin = f"the archive with SHA-256 {require_checksum(source, chart.sha256)[:16]}…"
@@ -86,8 +86,8 @@ def render_manifest(manifest: Manifest, argument: str, folder: Path) -> list[dic
     """Render an upstream manifest under gpustack's settings, as the role does."""
     source = Path(argument) if argument else fetch(manifest.url, folder)
     require_checksum(source, manifest.sha256)
-    made = folder / manifest.name
-    made.mkdir()
+    kustomization_dir = folder / manifest.name
+    kustomization_dir.mkdir()
     template = (locate_playbooks() / "roles" / ROLES[manifest.name] / "templates" / "kustomization.yaml.j2").read_text()
     environment = Environment(autoescape=False)  # noqa: S701 - YAML
     environment.filters |= {
@@ -95,10 +95,10 @@ def render_manifest(manifest: Manifest, argument: str, folder: Path) -> list[dic
         "hash": lambda text, kind: hashlib.new(kind, text.encode()).hexdigest(),
     }
     text = environment.from_string(template).render(flannel_net_conf={}, storage_paths={}, storage_image="provisioner")
-    (made / "kustomization.yaml").write_text(text)
+    (kustomization_dir / "kustomization.yaml").write_text(text)
     (name,) = re.findall(r"^resources: \[(.+)\]$", text, re.MULTILINE)
-    shutil.copy(source, made / name)
-    return parse_documents(run("kubectl", "kustomize", str(made)))
+    shutil.copy(source, kustomization_dir / name)
+    return parse_documents(run("kubectl", "kustomize", str(kustomization_dir)))
 
 
 def fetch(url: str, folder: Path) -> Path:

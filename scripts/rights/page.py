@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
-from scripts.rights.permissions import EVERYWHERE, Object, Permission, find_permissions
+from scripts.rights.permissions import CLUSTER_SCOPE, Object, Permission, find_permissions
 from scripts.rights.pods import NO_TOKEN, Access, find_access
 from scripts.rights.reasons import ACCOUNTS, PODS, find_reason
 from scripts.rights.sources import Chart, Manifest, build_own_objects, list_charts, list_manifests
 
-OWN = re.compile(r"\| \w+ [\w-]+/gpustack-")
+OWN_ROW = re.compile(r"\| \w+ [\w-]+/gpustack-")
 HEAD = """\
 # Rights
 
@@ -31,10 +31,10 @@ def render_page(
 ) -> str:
     """Render the page. `chart_objects` has by chart the origin of its templates and the objects that it renders. Raise
     KeyError for a program without a reason."""
-    own = build_own_objects()
+    own_objects = build_own_objects()
     parts = {chart.name: (chart.namespace, objects) for chart, (_, objects) in chart_objects.items()}
     parts |= {manifest.name: ("default", objects) for manifest, objects in manifest_objects.items()}
-    parts |= {f"gpustack: {name}": ("default", objects) for name, objects in own.items()}
+    parts |= {f"gpustack: {name}": ("default", objects) for name, objects in own_objects.items()}
     permissions = {name: find_permissions(objects, space) for name, (space, objects) in parts.items()}
     access = {name: find_access(objects, space) for name, (space, objects) in parts.items()}
     return "\n".join(
@@ -45,13 +45,13 @@ def render_page(
             "|---|---|---|---|",
             *(format_row(*format_identity(chart), origin) for chart, (origin, _) in chart_objects.items()),
             *(format_row(*format_identity(manifest), manifest.url) for manifest in manifest_objects),
-            *(format_row(f"gpustack: {name}", "", "", "this release, compared line by line") for name in own),
+            *(format_row(f"gpustack: {name}", "", "", "this release, compared line by line") for name in own_objects),
             "\n## Access to hosts\n",
             "Containers without a line have no host namespace, no host path and no added capability, and their",
             "manifest does not make them root. `token`: the ServiceAccount whose token is in the pod.\n",
             *render_access(access),
             "\n## Permissions\n",
-            f"Scope `{EVERYWHERE}` is every namespace and what is in none.\n",
+            f"Scope `{CLUSTER_SCOPE}` is every namespace and what is in none.\n",
             *render_permissions(permissions),
             "",
         ]
@@ -110,5 +110,5 @@ def find_stale(page: str) -> list[str]:
         expected += render_access({name: find_access(objects, "default")})[2:]
         expected += render_permissions({name: find_permissions(objects, "default")})
     stale_lines += [f"not on the page: {line}" for line in expected if line not in page]
-    actual = [line for line in page.splitlines() if OWN.match(line)]
+    actual = [line for line in page.splitlines() if OWN_ROW.match(line)]
     return stale_lines + [f"not of this release: {line}" for line in actual if line not in expected]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Object = dict[str, Any]
-EVERYWHERE = "cluster"
+CLUSTER_SCOPE = "cluster"
 
 
 @dataclass(frozen=True, order=True)
@@ -31,8 +31,8 @@ def find_permissions(objects: Sequence[Object], namespace: str) -> list[Permissi
         if binding["kind"] not in ("RoleBinding", "ClusterRoleBinding"):
             continue
         scope, reference = find_scope(binding, namespace), binding["roleRef"]
-        where = scope if reference["kind"] == "Role" else EVERYWHERE
-        rules = roles.get((reference["kind"], reference["name"], where))
+        role_scope = scope if reference["kind"] == "Role" else CLUSTER_SCOPE
+        rules = roles.get((reference["kind"], reference["name"], role_scope))
         for subject in binding.get("subjects") or ():
             name = format_subject(subject, namespace)
             if rules is None:
@@ -43,7 +43,7 @@ def find_permissions(objects: Sequence[Object], namespace: str) -> list[Permissi
 
 
 def find_scope(item: Object, namespace: str) -> str:
-    return EVERYWHERE if item["kind"].startswith("Cluster") else str(item["metadata"].get("namespace", namespace))
+    return CLUSTER_SCOPE if item["kind"].startswith("Cluster") else str(item["metadata"].get("namespace", namespace))
 
 
 def format_subject(subject: Object, namespace: str) -> str:

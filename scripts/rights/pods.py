@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 Object = dict[str, Any]
-TEMPLATED = ("DaemonSet", "Deployment", "StatefulSet", "Job")
+TEMPLATE_KINDS = ("DaemonSet", "Deployment", "StatefulSet", "Job")
 # The Prometheus operator makes pods of these; it says what they may beside, in its own code.
-OPERATED = ("Prometheus", "Alertmanager")
+OPERATOR_KINDS = ("Prometheus", "Alertmanager")
 NO_TOKEN = "none"  # noqa: S105 - a word of the page
 HOST_NAMESPACES = ("hostNetwork", "hostPID", "hostIPC")
 
@@ -58,13 +58,13 @@ def list_pods(objects: Sequence[Object]) -> Iterator[tuple[str, Object, Object]]
     """Yield (kind, metadata, spec of the pod)."""
     for item in objects:
         kind, spec = item["kind"], item.get("spec", {})
-        if kind in TEMPLATED:
+        if kind in TEMPLATE_KINDS:
             yield kind, item["metadata"], spec["template"]["spec"]
         elif kind == "CronJob":
             yield kind, item["metadata"], spec["jobTemplate"]["spec"]["template"]["spec"]
         elif kind == "Pod":
             yield kind, item["metadata"], spec
-        elif kind in OPERATED:
+        elif kind in OPERATOR_KINDS:
             pod = {key: spec[key] for key in ("serviceAccountName", "securityContext", "hostNetwork") if key in spec}
             token = {"automountServiceAccountToken": spec.get("automountServiceAccountToken", True)}
             yield kind, item["metadata"], {**pod, **token, "containers": [{"name": kind.lower()}]}
@@ -88,9 +88,9 @@ def list_host_namespaces(pod: Object) -> list[str]:
 def list_privileges(container: Object) -> list[str]:
     context = container.get("securityContext") or {}
     capabilities = context.get("capabilities") or {}
-    added = [f"capability {name}" for name in capabilities.get("add") or ()]
-    dropped = [f"drops {name}" for name in capabilities.get("drop") or ()] if added else []
-    return ["privileged"] * bool(context.get("privileged")) + added + dropped
+    added_capabilities = [f"capability {name}" for name in capabilities.get("add") or ()]
+    dropped_capabilities = [f"drops {name}" for name in capabilities.get("drop") or ()] if added_capabilities else []
+    return ["privileged"] * bool(context.get("privileged")) + added_capabilities + dropped_capabilities
 
 
 def list_host_paths(pod: Object, container: Object) -> list[str]:
@@ -113,5 +113,5 @@ def find_user(pod: Object, container: Object) -> str:
 
 def read_token(pod: Object, account: Object | None, space: str) -> str:
     """Read the ServiceAccount whose token is in the pod; `none` where none is."""
-    said = pod.get("automountServiceAccountToken", (account or {}).get("automountServiceAccountToken", True))
-    return f"{space}/{pod.get('serviceAccountName', 'default')}" if said else NO_TOKEN
+    automount = pod.get("automountServiceAccountToken", (account or {}).get("automountServiceAccountToken", True))
+    return f"{space}/{pod.get('serviceAccountName', 'default')}" if automount else NO_TOKEN

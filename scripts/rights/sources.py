@@ -28,7 +28,7 @@ Object = dict[str, Any]
 # Settings under which everything is brought: each part of gpustack, at its defaults otherwise.
 SETTINGS: Mapping[str, Any] = {"gpu": {"driver": {"mode": "host"}}, "autoscaling": {"enabled": True}}
 HOST_STACK: Mapping[str, Any] = {"gpu": {"stack": "host", "dcgm": "standalone"}}
-SERVED: Mapping[str, Any] = {"serve": {"enabled": True, "image": "registry.example.org/gpustack:1"}}
+SERVE_SETTINGS: Mapping[str, Any] = {"serve": {"enabled": True, "image": "registry.example.org/gpustack:1"}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,13 +78,13 @@ def list_charts() -> tuple[Chart, ...]:
     charts = []
     for bringing in RELEASES.values():
         release = bringing.builder(cluster)
-        pinned = cluster.versions.charts[release.chart]
+        pinned_chart = cluster.versions.charts[release.chart]
         charts.append(
             Chart(
                 release.chart,
-                pinned.version,
-                pinned.url,
-                pinned.sha256["all"],
+                pinned_chart.version,
+                pinned_chart.url,
+                pinned_chart.sha256["all"],
                 release.name,
                 release.namespace,
                 release.values,
@@ -96,15 +96,15 @@ def list_charts() -> tuple[Chart, ...]:
 def list_manifests() -> tuple[Manifest, ...]:
     """List the pinned manifests of upstream projects."""
     versions = build_view(SETTINGS).versions
-    pinned = {"flannel": versions.flannel, "local-path-provisioner": versions.provisioner}
-    return tuple(Manifest(name, file.version, file.url, file.sha256["all"]) for name, file in pinned.items())
+    pinned_manifests = {"flannel": versions.flannel, "local-path-provisioner": versions.provisioner}
+    return tuple(Manifest(name, file.version, file.url, file.sha256["all"]) for name, file in pinned_manifests.items())
 
 
 def build_own_objects() -> Mapping[str, list[Object]]:
     """Build the objects that gpustack writes itself, by the part that brings them."""
     return {
         "host-stack": plugin_objects.build_objects(build_view(HOST_STACK)),
-        "serve": serve.build_objects(build_view(SERVED)),
+        "serve": serve.build_objects(build_view(SERVE_SETTINGS)),
         "care": [build_cron_job(build_view({}), "host1", 1)],
         "prove": [build_namespace(), build_proof_pod("proof", "host1", "run", 300)],
     }

@@ -14,45 +14,45 @@ from scripts.values.grafana import (
 )
 
 UNIT = f"* on (node, resource) group_left () {series.UNIT}"
-HERE = 'node=~"$node"'
-WHOSE = f'{HERE},namespace=~"$namespace"'
-OFFERED = f"{series.OFFERED}{{{HERE}}} {UNIT}"
-ALLOCATED = f"{series.ALLOCATED}{{{WHOSE}}} {UNIT}"
-TAKEN = f"sum by (node, resource) ({series.ALLOCATED}{{{HERE}}})"
-FREE = f"({series.OFFERED}{{{HERE}}} - ({TAKEN} or {series.OFFERED}{{{HERE}}} * 0))"
+NODE_MATCHER = 'node=~"$node"'
+NAMESPACE_MATCHERS = f'{NODE_MATCHER},namespace=~"$namespace"'
+OFFERED_GPUS = f"{series.OFFERED}{{{NODE_MATCHER}}} {UNIT}"
+ALLOCATED_GPUS = f"{series.ALLOCATED}{{{NAMESPACE_MATCHERS}}} {UNIT}"
+ALLOCATED_UNITS = f"sum by (node, resource) ({series.ALLOCATED}{{{NODE_MATCHER}}})"
+FREE_UNITS = f"({series.OFFERED}{{{NODE_MATCHER}}} - ({ALLOCATED_UNITS} or {series.OFFERED}{{{NODE_MATCHER}}} * 0))"
 """Units of a resource, by node."""
 NO_RULES = "the recorded series of usage are not there"
-UNMEASURED = "no exporter names a pod"
+NO_POD_NAMES = "no exporter names a pod"
 
 
 def build_current_panels() -> list[Panel]:
-    waited, scheduled = (f"sum(sum_over_time({name}[1d]))" for name in (series.WAITED, series.SCHEDULED))
+    waiting_seconds, scheduled_count = (f"sum(sum_over_time({name}[1d]))" for name in (series.WAITED, series.SCHEDULED))
     return [
         build_number(
             "GPUs offered",
             "none",
-            f"sum({OFFERED})",
+            f"sum({OFFERED_GPUS})",
             description="To pods, by nodes. MIG instances and shares count as their part of a GPU.",
             empty=NO_RULES,
         ),
         build_number(
             "Allocated",
             "none",
-            f"sum({ALLOCATED}) or sum({OFFERED}) * 0",
+            f"sum({ALLOCATED_GPUS}) or sum({OFFERED_GPUS}) * 0",
             description="From the moment a pod has a node until it has ended: what a bill counts.",
             empty=NO_RULES,
         ),
         build_number(
             "Free",
             "none",
-            f"sum({FREE} {UNIT})",
+            f"sum({FREE_UNITS} {UNIT})",
             description="Offered, and no pod's. Whether a waiting pod can use them depends on where they are.",
             empty=NO_RULES,
         ),
         build_number(
             "Queued",
             "none",
-            f'sum({series.QUEUED}{{namespace=~"$namespace"}}) or sum({OFFERED}) * 0',
+            f'sum({series.QUEUED}{{namespace=~"$namespace"}}) or sum({OFFERED_GPUS}) * 0',
             description="GPUs, instances and shares that pods ask for and no node has been given to yet.",
             empty=NO_RULES,
             steps={"orange": 1},
@@ -60,14 +60,14 @@ def build_current_panels() -> list[Panel]:
         build_number(
             "Idle",
             "none",
-            f"sum({series.IDLE}{{{WHOSE}}})",
+            f"sum({series.IDLE}{{{NAMESPACE_MATCHERS}}})",
             description="GPUs and instances of pods whose engine is busy for less than 5 % of the time.",
-            empty=UNMEASURED,
+            empty=NO_POD_NAMES,
         ),
         build_number(
             "Wait for a node",
             "s",
-            f"{waited} / ({scheduled} > 0)",
+            f"{waiting_seconds} / ({scheduled_count} > 0)",
             description="From a pod's creation: mean of those that got a node in the last day, in all namespaces.",
             empty="no pod got a GPU in the last day",
         ),
@@ -79,32 +79,32 @@ def build_history_panels() -> list[Panel]:
         build_lines(
             "GPUs",
             "none",
-            build_query(f"sum({OFFERED})", "offered"),
-            build_query(f"sum({ALLOCATED})", "allocated"),
+            build_query(f"sum({OFFERED_GPUS})", "offered"),
+            build_query(f"sum({ALLOCATED_GPUS})", "allocated"),
             description="Below the first and above the second line is what nobody had.",
             empty=NO_RULES,
         ),
         build_lines(
             "GPUs and instances of pods",
             "none",
-            build_query(f"sum({series.ATTRIBUTED}{{{WHOSE}}})", "attributed"),
-            build_query(f"sum({series.ACTIVE}{{{WHOSE}}})", "active"),
-            build_query(f"sum({series.IDLE}{{{WHOSE}}})", "idle"),
+            build_query(f"sum({series.ATTRIBUTED}{{{NAMESPACE_MATCHERS}}})", "attributed"),
+            build_query(f"sum({series.ACTIVE}{{{NAMESPACE_MATCHERS}}})", "active"),
+            build_query(f"sum({series.IDLE}{{{NAMESPACE_MATCHERS}}})", "idle"),
             description="As exporters see them. Active is the time in which the engine was busy, idle is less than "
             "5 % of it. Of shared GPUs without profiling fields, active is what the pods' own processes use.",
-            empty=UNMEASURED,
+            empty=NO_POD_NAMES,
         ),
         build_lines(
             "Allocated by namespace",
             "none",
-            build_query(f"sum by (namespace) ({ALLOCATED})", "{{namespace}}"),
+            build_query(f"sum by (namespace) ({ALLOCATED_GPUS})", "{{namespace}}"),
             description="GPUs that pods hold.",
             empty="no pod has a GPU",
         ),
         build_lines(
             "Allocated by team",
             "none",
-            build_query(f"sum by (team) ({ALLOCATED})", "{{team}}"),
+            build_query(f"sum by (team) ({ALLOCATED_GPUS})", "{{team}}"),
             description="By the label of the pod, else of its namespace; without a name: neither has one.",
             empty="no pod has a GPU",
         ),
@@ -119,9 +119,9 @@ def build_history_panels() -> list[Panel]:
         build_lines(
             "Idle by namespace",
             "none",
-            build_query(f"sum by (namespace) ({series.IDLE}{{{WHOSE}}})", "{{namespace}}"),
+            build_query(f"sum by (namespace) ({series.IDLE}{{{NAMESPACE_MATCHERS}}})", "{{namespace}}"),
             description="GPUs and instances that a pod holds and that do nothing.",
-            empty=UNMEASURED,
+            empty=NO_POD_NAMES,
         ),
     ]
 
@@ -131,17 +131,17 @@ def build_place_panels() -> list[Panel]:
         build_lines(
             "Free in all, and most on one node",
             "none",
-            build_query(f"sum by (resource) ({FREE})", "{{resource}} in all"),
-            build_query(f"max by (resource) ({FREE})", "{{resource}} on one node"),
+            build_query(f"sum by (resource) ({FREE_UNITS})", "{{resource}} in all"),
+            build_query(f"max by (resource) ({FREE_UNITS})", "{{resource}} on one node"),
             description="A pod takes its GPUs from one node: what is free in all may be of no use to one that asks for "
             "many.",
             empty=NO_RULES,
         ),
         build_table(
             "Nodes",
-            ("Offered", "none", f"sum by (node, resource) ({series.OFFERED}{{{HERE}}})"),
-            ("Allocated", "none", TAKEN),
-            ("Free", "none", f"sum by (node, resource) {FREE}"),
+            ("Offered", "none", f"sum by (node, resource) ({series.OFFERED}{{{NODE_MATCHER}}})"),
+            ("Allocated", "none", ALLOCATED_UNITS),
+            ("Free", "none", f"sum by (node, resource) {FREE_UNITS}"),
             description="Units of each resource: GPUs, instances, shares.",
             empty=NO_RULES,
         ),

@@ -4,27 +4,27 @@ from scripts.values.normalise import Rule
 
 # Bounds of apiserver_client_certificate_expiration_seconds; between two it would be a guess. Prometheus 3 stores them
 # as floats, Prometheus 2 as the API server writes them.
-EXPIRING = {"7d": "604800([.]0)?", "30d": "2[.]592e[+]06"}
+EXPIRY_BOUNDS = {"7d": "604800([.]0)?", "30d": "2[.]592e[+]06"}
 # Who is given a certificate for hours (a proof, a person) is not about to lose one.
-SHORT = "86400([.]0)?"
+SHORT_BOUND = "86400([.]0)?"
 CLIENTS = "apiserver_client_certificate_expiration_seconds_bucket"
 
 
 def build_certificate_rules() -> list[Rule]:
-    within = [
+    client_rules = [
         Rule(
             "gpustack:cluster_client_certificates_expiring:rate5m",
-            f'sum(rate({CLIENTS}{{le=~"{bound}"}}[5m])) - sum(rate({CLIENTS}{{le=~"{SHORT}"}}[5m]))',
+            f'sum(rate({CLIENTS}{{le=~"{expiry_bound}"}}[5m])) - sum(rate({CLIENTS}{{le=~"{SHORT_BOUND}"}}[5m]))',
             {"within": days},
             comment="Requests a second with a certificate that ends within these days, not in one."
             if days == "7d"
             else "",
         )
-        for days, bound in EXPIRING.items()
+        for days, expiry_bound in EXPIRY_BOUNDS.items()
     ]
-    kubelet = Rule(
+    kubelet_rule = Rule(
         "gpustack:node_kubelet_certificate:seconds",
         'min by (node) (kubelet_certificate_manager_client_ttl_seconds{node!=""} < +Inf)',
         comment="Until the certificate ends with which the kubelet speaks to the API.",
     )
-    return [*within, kubelet]
+    return [*client_rules, kubelet_rule]

@@ -1,7 +1,7 @@
 """Recording rules of nodes and operands, from kube-state-metrics."""
 
 from gpustack.vocabulary.labels import DRIVERS
-from scripts.values.normalise import HEARD, Rule, fill_label, label_node, pad_lines, select_heard
+from scripts.values.normalise import HEARD_GPUS, Rule, fill_label, label_node, pad_lines, select_heard
 
 GPUS = 'resource=~"nvidia_com_(gpu|gpu_shared|mig_.+)"'
 EXPORTER, OTHER_JOB = 'job=~".*dcgm.*"', 'job!~".*dcgm.*"'
@@ -18,15 +18,15 @@ REJECTION_SECONDS = 120
 it had no start before. Two minutes have a scrape and an evaluation, also where a clock is a minute off."""
 
 LINKS = ("gpu_pcie_lanes", "gpu_pcie_generation")
-IDENTIFIED = select_heard('{UUID!=""}')
+IDENTIFIED_GPUS = select_heard('{UUID!=""}')
 
 
 def join_exporter_node(metric: str, condition: str = "") -> str:
     """Join a metric of each exporter with its node: Prometheus knows its pod, kube-state-metrics the node."""
-    selected = f"({metric}{{{EXPORTER}}}{condition})" if condition else f"{metric}{{{EXPORTER}}}"
+    selection = f"({metric}{{{EXPORTER}}}{condition})" if condition else f"{metric}{{{EXPORTER}}}"
     return (
         "max by (node) (\n"
-        f"  {selected}\n"
+        f"  {selection}\n"
         "  * on (namespace, pod) group_left (node)\n"
         '  max by (namespace, pod, node) (kube_pod_info{node!=""})\n)'
     )
@@ -37,7 +37,7 @@ def join_node_of_gpus(metric: str) -> str:
     the GPUs that it tells of, and so has one of a job with another name, which these GPUs make an exporter."""
     return (
         f"{join_exporter_node(metric)}\nor\nmax by (node) (\n"
-        f"  max by (job, instance, node) (\n{pad_lines(pad_lines(label_node(f'({HEARD}) * 0 + 1')))}\n  )\n"
+        f"  max by (job, instance, node) (\n{pad_lines(pad_lines(label_node(f'({HEARD_GPUS}) * 0 + 1')))}\n  )\n"
         "  * on (job, instance) group_left ()\n"
         f'  max by (job, instance) ({metric}{{pod=""}} or {metric}{{{OTHER_JOB}}})\n)'
     )
@@ -63,22 +63,23 @@ def build_node_rules() -> list[Rule]:
         Rule("gpustack:node_gpu_exporter_scrape:seconds", join_node_of_gpus("scrape_duration_seconds")),
         Rule(
             "gpustack:node_gpu_exporter_speaks:bool",
-            join_exporter_node("up", f"\n  and on (job, instance) (\n{pad_lines(pad_lines(HEARD))}\n  )") + " == 1",
+            join_exporter_node("up", f"\n  and on (job, instance) (\n{pad_lines(pad_lines(HEARD_GPUS))}\n  )")
+            + " == 1",
             comment="The exporter on the node tells of a GPU, whatever host its labels name: its own pod where "
             "NODE_NAME is not set.",
         ),
         Rule(
             "gpustack:node_gpu_driver:info",
             "max by (node, modelName, driver) (\n"
-            + pad_lines(fill_label(label_node(f"({HEARD}) * 0 + 1"), "driver", DRIVERS))
+            + pad_lines(fill_label(label_node(f"({HEARD_GPUS}) * 0 + 1"), "driver", DRIVERS))
             + "\n)",
             comment="The label of the driver's version has another name since exporter 4.9.0.",
         ),
         Rule(
             "gpustack:gpu_scrape_targets:count",
-            f"max by (node, UUID) (\n{pad_lines(label_node(f'({IDENTIFIED}) * 0 + 1'))}\n)\n"
+            f"max by (node, UUID) (\n{pad_lines(label_node(f'({IDENTIFIED_GPUS}) * 0 + 1'))}\n)\n"
             "* on (UUID) group_left ()\n"
-            f"count by (UUID) (\n  max by (UUID, job, instance) (\n{pad_lines(pad_lines(IDENTIFIED))}\n  )\n)",
+            f"count by (UUID) (\n  max by (UUID, job, instance) (\n{pad_lines(pad_lines(IDENTIFIED_GPUS))}\n  )\n)",
             comment="More than 1: two monitors scrape the same exporter, or two exporters tell of the same GPU. Two "
             "exporters may have one job, and name different hosts.",
         ),
@@ -272,23 +273,23 @@ def build_operand_rules() -> list[Rule]:
 def build_half_hour_rules() -> list[Rule]:
     """Build what alerts compare with a day or a week. The group is evaluated each half hour: an alert takes the maximum
     of a week over 336 samples of a GPU in place of 20,160."""
-    links = [
+    link_rules = [
         Rule(
             f"gpustack:{name}:max30m",
             f"max by (node, UUID) (\n  max_over_time(gpustack:{name}:number[30m])\n)",
         )
         for name in LINKS
     ]
-    traffic = Rule(
+    traffic_rule = Rule(
         "gpustack:gpu_nvlink_traffic:max30m",
         "max by (node, UUID) (\n"
         "  max_over_time(gpustack:gpu_nvlink_traffic:bytes_per_second[30m])\n"
         "  or max_over_time(gpustack:gpu_nvlink_transmit:bytes_per_second[30m])\n)",
         comment="A GPU that has NVLinks without a bridge has no traffic, ever.",
     )
-    heard = Rule(
+    heard_rule = Rule(
         "gpustack:gpu_heard:max30m",
         "max by (node, UUID, modelName) (\n  max_over_time(gpustack:gpu:info[30m])\n)",
         comment="GPUs heard of within half an hour.",
     )
-    return [*links, traffic, heard]
+    return [*link_rules, traffic_rule, heard_rule]

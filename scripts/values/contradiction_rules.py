@@ -14,11 +14,13 @@ GPU_LABELS = "node, UUID, GPU_I_ID"
 ENGINE, SM = "gpustack:gpu_engine_active:ratio", "gpustack:gpu_sm_active:ratio"
 UTILISATION, POWER = "gpustack:gpu_utilisation:ratio", "gpustack:gpu_power:ratio"
 WHOLE_GPU = '{GPU_I_ID=""}'
-STOPPED = f"({ENGINE} or {SM}) <= {STILL} unless on ({GPU_LABELS}) {SM} > {STILL}"
+STOPPED_ENGINE = f"({ENGINE} or {SM}) <= {STILL} unless on ({GPU_LABELS}) {SM} > {STILL}"
 LINKS = [
-    f"gpustack:gpu_{link}_{way}:bytes_per_second" for link in ("pcie", "nvlink") for way in ("transmit", "receive")
+    f"gpustack:gpu_{link}_{direction}:bytes_per_second"
+    for link in ("pcie", "nvlink")
+    for direction in ("transmit", "receive")
 ]
-COPIED = "\nor\n".join(
+COPY_ACTIVITY = "\nor\n".join(
     [f"gpustack:gpu_dram_active:ratio >= {COPYING}", *(f"{link} >= {COPY_RATE:.0f}" for link in LINKS)]
 )
 
@@ -34,14 +36,14 @@ def build_power_rule() -> Rule:
 
 def build_contradiction_rule() -> Rule:
     """Build the rule. It reads each name as rarely as possible: what has no rules computes all of them at once."""
-    explained = f"(\n{pad_lines(COPIED)}\n) unless on ({GPU_LABELS}) {POWER} >= {WORKING_POWER}"
-    busy = f"{UTILISATION} >= {BUSY} unless on ({GPU_LABELS}) (\n{pad_lines(explained)}\n)"
-    strained = f"{POWER} >= {WORKING_POWER} unless on ({GPU_LABELS}) {UTILISATION} >= {BUSY}"
-    working = f"{label_witness(busy, 'utilisation')}\nor\n{label_witness(strained, 'power')}"
-    both = f"(\n{pad_lines(working)}\n)\nand on ({GPU_LABELS}) ({STOPPED})"
+    copies_alone = f"(\n{pad_lines(COPY_ACTIVITY)}\n) unless on ({GPU_LABELS}) {POWER} >= {WORKING_POWER}"
+    busy_engines = f"{UTILISATION} >= {BUSY} unless on ({GPU_LABELS}) (\n{pad_lines(copies_alone)}\n)"
+    power_draw = f"{POWER} >= {WORKING_POWER} unless on ({GPU_LABELS}) {UTILISATION} >= {BUSY}"
+    witnesses = f"{label_witness(busy_engines, 'utilisation')}\nor\n{label_witness(power_draw, 'power')}"
+    contradictions = f"(\n{pad_lines(witnesses)}\n)\nand on ({GPU_LABELS}) ({STOPPED_ENGINE})"
     return Rule(
         series.CONTRADICTION,
-        f"max by ({GPU}, {series.WITNESS}) (\n{pad_lines(both)}\n) * 0 + 1",
+        f"max by ({GPU}, {series.WITNESS}) (\n{pad_lines(contradictions)}\n) * 0 + 1",
         comment="Profiling counters read 0, and what the label names shows work. Copies alone use no engine.",
     )
 
@@ -53,10 +55,10 @@ def label_witness(expr: str, witness: str) -> str:
 def replace_dead_counters(activity: str, utilisation: str, matching: str) -> str:
     """Replace what dead counters say by utilisation where it shows work, else by nothing. Utilisation also stands for
     activity that is not there, `matching` says on which labels. Each expression is evaluated once."""
-    unknown = f"{series.CONTRADICTION} unless on ({GPU_LABELS}) {UTILISATION} >= {BUSY}"
+    unknown_activity = f"{series.CONTRADICTION} unless on ({GPU_LABELS}) {UTILISATION} >= {BUSY}"
     return (
         f"{activity}\nunless on ({GPU_LABELS}) {series.CONTRADICTION}\n"
-        f"or {matching} (\n{pad_lines(utilisation)}\n)\nunless on ({GPU_LABELS}) ({unknown})"
+        f"or {matching} (\n{pad_lines(utilisation)}\n)\nunless on ({GPU_LABELS}) ({unknown_activity})"
     )
 
 

@@ -13,7 +13,7 @@ from scripts.values.grafana import (
     render_dashboard,
 )
 
-WHOSE = f'{SPENDING}{{namespace=~"$namespace"}}'
+SPENDING_SERIES = f'{SPENDING}{{namespace=~"$namespace"}}'
 NO_PRICES = "the spec has no cost.prices"
 PER_HOUR = f"{series.INTERVAL} / 3600"
 
@@ -23,21 +23,21 @@ def build_current_panels() -> list[Panel]:
         build_number(
             "Per hour",
             "none",
-            f"sum({WHOSE})",
+            f"sum({SPENDING_SERIES})",
             description="What pods hold now, in the spec's currency.",
             empty=NO_PRICES,
         ),
         build_number(
             "This month",
             "none",
-            f"sum({build_month_expression(WHOSE)})",
+            f"sum({build_month_expression(SPENDING_SERIES)})",
             description="So far, by months of UTC. Reports have the cents, and what nobody had.",
             empty=NO_PRICES,
         ),
         build_number(
             "Last 7 days",
             "none",
-            f"sum(sum_over_time({WHOSE}[7d])) * {PER_HOUR}",
+            f"sum(sum_over_time({SPENDING_SERIES}[7d])) * {PER_HOUR}",
             description="To compare with a week of the bill.",
             empty=NO_PRICES,
         ),
@@ -49,22 +49,22 @@ def build_owner_panels() -> list[Panel]:
         build_lines(
             "Per hour by namespace",
             "none",
-            build_query(f"sum by (namespace) ({WHOSE})", "{{namespace}}"),
+            build_query(f"sum by (namespace) ({SPENDING_SERIES})", "{{namespace}}"),
             description="GPUs that its pods hold, times their prices.",
             empty=NO_PRICES,
         ),
         build_lines(
             "Spent in a day, by namespace",
             "none",
-            build_query(f"sum by (namespace) (sum_over_time({WHOSE}[1d])) * {PER_HOUR}", "{{namespace}}"),
+            build_query(f"sum by (namespace) (sum_over_time({SPENDING_SERIES}[1d])) * {PER_HOUR}", "{{namespace}}"),
             description="Of the day before each moment.",
             empty=NO_PRICES,
         ),
         build_table(
             "Namespaces",
-            ("Per hour", "none", f"sum by (namespace) ({WHOSE})"),
-            ("Last 7 days", "none", f"sum by (namespace) (sum_over_time({WHOSE}[7d])) * {PER_HOUR}"),
-            ("This month", "none", build_month_expression(WHOSE)),
+            ("Per hour", "none", f"sum by (namespace) ({SPENDING_SERIES})"),
+            ("Last 7 days", "none", f"sum by (namespace) (sum_over_time({SPENDING_SERIES}[7d])) * {PER_HOUR}"),
+            ("This month", "none", build_month_expression(SPENDING_SERIES)),
             description="What namespaces spend. The alert GpuBudgetExceeded compares the month with cost.budgets.",
             empty=NO_PRICES,
         ),

@@ -92,16 +92,19 @@ def render_table() -> str:
 def format_needs(needs: Needs) -> str:
     """Format the alternatives, without what all of them need together twice."""
     common = frozenset.intersection(*needs)
-    others = sorted({format_words(words - common) for words in needs} - {""})
-    return (
-        "; ".join(filter(None, [format_words(common), f"one of: {', '.join(others)}" if others else ""])) or "nothing"
-    )
+    alternatives = sorted({format_words(words - common) for words in needs} - {""})
+    choice = f"one of: {', '.join(alternatives)}" if alternatives else ""
+    return "; ".join(filter(None, [format_words(common), choice])) or "nothing"
 
 
 def format_words(words: Iterable[str]) -> str:
     """Format what is needed together, without metrics of which a label is needed."""
-    shown = {word.strip("{}") if word[0] == "{" else word.removeprefix("DCGM_FI_") for word in words}
-    return " + ".join(f"`{word}`" for word in sorted(shown) if not any(other.startswith(word + "{") for other in shown))
+    shown_words = {word.strip("{}") if word[0] == "{" else word.removeprefix("DCGM_FI_") for word in words}
+    return " + ".join(
+        f"`{word}`"
+        for word in sorted(shown_words)
+        if not any(label_word.startswith(word + "{") for label_word in shown_words)
+    )
 
 
 def judge_board(board: Board, needs: Needs) -> str:
@@ -112,9 +115,9 @@ def judge_board(board: Board, needs: Needs) -> str:
     words = {*list_other_words(needs), *LABELS}
     if any(not find_missing_words(needs, words | read_page_words(page)) for page in board.pages):
         return "page"
-    possible = words | {name for name in list_counters() if not is_absent(board, name)}
-    possible |= {"{GPU_I_ID}"} if board.instances else set()
-    return "-" if find_missing_words(needs, possible) else "yes" if board.documented else "?"
+    possible_words = words | {name for name in list_counters() if not is_absent(board, name)}
+    possible_words |= {"{GPU_I_ID}"} if board.instances else set()
+    return "-" if find_missing_words(needs, possible_words) else "yes" if board.documented else "?"
 
 
 def list_other_words(needs: Needs) -> set[str]:
@@ -123,18 +126,20 @@ def list_other_words(needs: Needs) -> set[str]:
 
 def is_absent(board: Board, name: str) -> bool:
     """Tell whether a board has no value of a field, by documents or by its page."""
-    absent = next((field.absent for field in load_fields() if field.name == name), "")
-    if any(phrase in absent for phrase in board.lacks):
+    absence = next((field.absent for field in load_fields() if field.name == name), "")
+    if any(phrase in absence for phrase in board.lacks):
         return True
-    expected = {word for page in DEFAULT_LIST for word in read_page_words(page)} if not board.documented else set()
-    return name in expected and not any(name in read_page_words(page) for page in board.pages)
+    if board.documented:
+        return False
+    expected_words = {word for page in DEFAULT_LIST for word in read_page_words(page)}
+    return name in expected_words and not any(name in read_page_words(page) for page in board.pages)
 
 
 @cache
 def list_counters() -> frozenset[str]:
     """List the fields that exporters send as gpustack sets them up."""
     names = re.findall(r"(?m)^(DCGM_\w+)", read_own_counters())
-    return frozenset(find_original(found[0]).name for name in names if (found := find_fields(name)))
+    return frozenset(find_original(fields[0]).name for name in names if (fields := find_fields(name)))
 
 
 @cache
@@ -148,9 +153,9 @@ def count_pages(needs: Needs) -> str:
     """Count the recorded pages of healthy boards that have all that an alert needs of an exporter: there it was
     evaluated, and stayed quiet."""
     names = sorted(path.stem for path in PAGES.glob("*.prom"))
-    others = list_other_words(needs)
-    tried = [name for name in names if not find_missing_words(needs, {*read_page_words(name), *others})]
-    return f"{len(tried)} of {len(names)}"
+    other_words = list_other_words(needs)
+    evaluated_names = [name for name in names if not find_missing_words(needs, {*read_page_words(name), *other_words})]
+    return f"{len(evaluated_names)} of {len(names)}"
 
 
 def read_sources() -> dict[str, str]:

@@ -16,21 +16,23 @@ from scripts.values.grafana import (
     render_dashboard,
 )
 
-THESE = 'node=~"$node",UUID=~"$UUID"'
-BY = "node, UUID, gpu, GPU_I_ID, GPU_I_PROFILE"
+GPU_MATCHERS = 'node=~"$node",UUID=~"$UUID"'
+GPU_LABELS = "node, UUID, gpu, GPU_I_ID, GPU_I_PROFILE"
 GPU = "{{node}} GPU {{gpu}} {{GPU_I_PROFILE}} {{GPU_I_ID}}"
-BOARD_BY = "node, UUID, gpu"
+BOARD_LABELS = "node, UUID, gpu"
 BOARD = "{{node}} GPU {{gpu}}"
-UNREPORTED = "not told by these GPUs"
+NO_REPORT = "not told by these GPUs"
 
 
-def select_series(name: str, *labels: str, matchers: str = "", selection: str = THESE, grouping: str = BY) -> str:
+def select_series(
+    name: str, *labels: str, matchers: str = "", selection: str = GPU_MATCHERS, grouping: str = GPU_LABELS
+) -> str:
     """Select a recorded name without the pod, so that a line goes on when the pod changes."""
     return f"max by ({', '.join((grouping, *labels))}) (gpustack:{name}{{{selection}{matchers}}})"
 
 
 def select_board_series(name: str, *labels: str) -> str:
-    return select_series(name, *labels, grouping=BOARD_BY)
+    return select_series(name, *labels, grouping=BOARD_LABELS)
 
 
 def build_figure_panel(
@@ -40,21 +42,21 @@ def build_figure_panel(
     description: str,
     *,
     top: float | None = None,
-    empty: str = UNREPORTED,
+    empty: str = NO_REPORT,
     board: bool = False,
-    selection: str = THESE,
+    selection: str = GPU_MATCHERS,
     words: Mapping[int, str] | None = None,
 ) -> Panel:
-    grouping, legend = (BOARD_BY, BOARD) if board else (BY, GPU)
+    grouping, legend = (BOARD_LABELS, BOARD) if board else (GPU_LABELS, GPU)
     query = build_query(select_series(name, selection=selection, grouping=grouping), legend)
     return build_lines(title, unit, query, description=description, top=top, empty=empty, words=words)
 
 
 def build_figures_panel(
-    title: str, unit: str, description: str, *figures: tuple[str, str], empty: str = UNREPORTED, board: bool = False
+    title: str, unit: str, description: str, *figures: tuple[str, str], empty: str = NO_REPORT, board: bool = False
 ) -> Panel:
     """Build a panel of several figures of each GPU, or of each board: (word, recorded name)."""
-    grouping, legend = (BOARD_BY, BOARD) if board else (BY, GPU)
+    grouping, legend = (BOARD_LABELS, BOARD) if board else (GPU_LABELS, GPU)
     return build_lines(
         title,
         unit,
@@ -165,10 +167,11 @@ def build_board_panels() -> list[Panel]:
             "Energy of the time shown",
             "joule",
             build_query(
-                f"max by ({BOARD_BY}) (increase(gpustack:gpu_energy:joules_total{{{THESE}}}[$__range]))", BOARD
+                f"max by ({BOARD_LABELS}) (increase(gpustack:gpu_energy:joules_total{{{GPU_MATCHERS}}}[$__range]))",
+                BOARD,
             ),
             description="1 kWh is 3.6 MJ. A reload of the driver begins the counter anew, which is accounted for.",
-            empty=UNREPORTED,
+            empty=NO_REPORT,
         ),
         build_figures_panel(
             "SM clock",
@@ -193,7 +196,7 @@ def build_board_panels() -> list[Panel]:
             build_query(select_board_series("gpu_throttled:ratio_rate5m", "reason"), BOARD + " {{reason}}"),
             description="Share of time with lowered clocks, by reason. The power limit is normal under full load.",
             top=1,
-            empty=UNREPORTED,
+            empty=NO_REPORT,
         ),
         build_lines(
             "Throttle reasons now",

@@ -13,7 +13,7 @@ from scripts.values.normalise import (
     CELSIUS,
     COUNT,
     GPU,
-    HEARD,
+    HEARD_GPUS,
     MEBIBYTES,
     MEGABYTES_PER_SECOND,
     MEGAHERTZ,
@@ -30,15 +30,15 @@ from scripts.values.normalise import (
     pad_lines,
 )
 
-WHOLE = f'{{{SHARE}=""}}'
+WHOLE_GPU_MATCHER = f'{{{SHARE}=""}}'
 """The matcher that leaves shares of GPUs out where what a pod uses is summed."""
 DEV, PROF = "DCGM_FI_DEV_", "DCGM_FI_PROF_"
 LAST_XID, MIG = "gpustack:gpu_last_xid:code", "gpustack:node_gpu_mig_instances:count"
 XID_REPORTS = "gpustack:gpu_xid_reports:count5m"
 UTIL = normalize_field(f"{DEV}GPU_UTIL")
 ENGINE = normalize_field(f"{PROF}GR_ENGINE_ACTIVE")
-USED = normalize_field(f"{DEV}FB_USED")
-FREE = normalize_field(f"{DEV}FB_FREE")
+USED_MEMORY = normalize_field(f"{DEV}FB_USED")
+FREE_MEMORY = normalize_field(f"{DEV}FB_FREE")
 
 # Recorded name, source, bound, scale. These follow the pod that has the GPU.
 USAGE = (
@@ -106,7 +106,7 @@ BOARD = (
 
 # One recorded name, told apart by a label.
 REASON = f"{DEV}CLOCKS_EVENT_REASON_"
-LABELLED = (
+LABELLED_FIELDS = (
     ("gpu_throttled:seconds_total", "reason", "power_cap", f"{REASON}SW_POWER_CAP_NS", "/ 1e9"),
     ("gpu_throttled:seconds_total", "reason", "sync_boost", f"{REASON}SYNC_BOOST_NS", "/ 1e9"),
     ("gpu_throttled:seconds_total", "reason", "sw_thermal", f"{REASON}SW_THERM_SLOWDOWN_NS", "/ 1e9"),
@@ -140,16 +140,16 @@ def build_usage_rules() -> list[Rule]:
         f"{group_by_workload(UTIL)}\nor\n{engine.record} unless on (UUID, GPU_I_ID) ({UTIL})",
         comment="Share of time with any kernel resident; of MIG instances, which have no such figure, the engine's.",
     )
-    idle = f"{utilisation.record} unless on ({GPU_LABELS}) {engine.record} > {STILL}"
-    active = Rule(
+    idle_utilisation = f"{utilisation.record} unless on ({GPU_LABELS}) {engine.record} > {STILL}"
+    activity = Rule(
         "gpustack:gpu_active:ratio",
-        contradiction_rules.replace_dead_counters(engine.record, idle, f"on ({GPU_LABELS})"),
+        contradiction_rules.replace_dead_counters(engine.record, idle_utilisation, f"on ({GPU_LABELS})"),
         comment="Share of time the engine is busy: the same meaning for GPUs and MIG instances. Utilisation stands for "
         "counters that are dead.",
     )
     memory = [
-        Rule("gpustack:gpu_memory_used:bytes", group_by_workload(USED)),
-        Rule("gpustack:gpu_memory_free:bytes", group_by_workload(FREE)),
+        Rule("gpustack:gpu_memory_used:bytes", group_by_workload(USED_MEMORY)),
+        Rule("gpustack:gpu_memory_free:bytes", group_by_workload(FREE_MEMORY)),
         Rule(
             "gpustack:gpu_memory_utilisation:ratio",
             f"1 / (\n  1 + gpustack:gpu_memory_free:bytes\n  / on ({GPU}) group_left ()\n"
@@ -159,19 +159,22 @@ def build_usage_rules() -> list[Rule]:
     ]
     usage = [Rule(f"gpustack:{name}", group_by_workload(normalize_metric(*source))) for name, *source in USAGE]
     power, contradiction = contradiction_rules.build_power_rule(), contradiction_rules.build_contradiction_rule()
-    return [engine, utilisation, *memory, *usage, power, contradiction, active]
+    return [engine, utilisation, *memory, *usage, power, contradiction, activity]
 
 
 def build_board_rules() -> list[Rule]:
     info = Rule(
         "gpustack:gpu:info",
-        group_by_gpu(f"({HEARD}) * 0 + 1"),
+        group_by_gpu(f"({HEARD_GPUS}) * 0 + 1"),
         comment="Always 1: the GPU or MIG instance is heard of.",
     )
-    total, (used, free, reserved) = normalize_field(TOTAL), (normalize_field(name, WHOLE) for name in PARTS)
+    total_memory = normalize_field(TOTAL)
+    used_memory, free_memory, reserved_memory = (normalize_field(name, WHOLE_GPU_MATCHER) for name in PARTS)
     memory = Rule(
         "gpustack:gpu_memory_total:bytes",
-        group_by_gpu(f"{total}\nor\n({used}) + ({free}) + ({reserved} or ({free}) * 0)"),
+        group_by_gpu(
+            f"{total_memory}\nor\n({used_memory}) + ({free_memory}) + ({reserved_memory} or ({free_memory}) * 0)"
+        ),
         comment="The sum of its parts where the exporter sends no total; what one pod uses of a shared GPU is none.",
     )
     health = Rule(
@@ -179,10 +182,10 @@ def build_board_rules() -> list[Rule]:
         group_by_gpu(normalize_metric("DCGM_EXP_GPU_HEALTH_STATUS", SMALL), "health_watch", "health_error_code"),
         comment="DCGM's own judgement by watch: 0 pass, 10 warn, 20 fail.",
     )
-    plain = [Rule(f"gpustack:{name}", group_by_gpu(normalize_metric(*source))) for name, *source in BOARD]
-    labelled = [
+    plain_rules = [Rule(f"gpustack:{name}", group_by_gpu(normalize_metric(*source))) for name, *source in BOARD]
+    labelled_rules = [
         Rule(f"gpustack:{name}", group_by_gpu(normalize_metric(metric, BIG, scale)), {label: value})
-        for name, label, value, metric, scale in LABELLED
+        for name, label, value, metric, scale in LABELLED_FIELDS
     ]
     bits = [
         Rule("gpustack:gpu_throttle_reason:bool", group_by_gpu(f"floor({REASONS} / {bit}) % 2"), {"reason": reason})
@@ -193,13 +196,13 @@ def build_board_rules() -> list[Rule]:
         Rule("gpustack:gpu_below_base_clocks:ratio_rate5m", "rate(gpustack:gpu_below_base_clocks:seconds_total[5m])"),
         Rule("gpustack:gpu_energy:watts_rate5m", "rate(gpustack:gpu_energy:joules_total[5m])"),
     ]
-    return [info, memory, health, *plain, build_pcie_rule(), *build_xid_rules(), *labelled, *bits, *rates]
+    return [info, memory, health, *plain_rules, build_pcie_rule(), *build_xid_rules(), *labelled_rules, *bits, *rates]
 
 
 def build_pcie_rule() -> Rule:
     """Build the share of the link that PCIe uses, as `gpustack profile` computes it: of the generation that GPU and
     slot have at most, because an idle link falls to a lower one, and of the lanes in use."""
-    transmit, receive = (f"gpustack:gpu_pcie_{way}:bytes_per_second" for way in ("transmit", "receive"))
+    transmit, receive = (f"gpustack:gpu_pcie_{direction}:bytes_per_second" for direction in ("transmit", "receive"))
     rates = "\nor\n".join(
         f"(gpustack:gpu_pcie_generation_max:number == {generation}) * 0 + {rate:.0f}"
         for generation, rate in PCIE_LANE.items()
@@ -217,7 +220,7 @@ def build_xid_rules() -> list[Rule]:
     """Build the rules of Xids. The exporter reads the Xids of instances where a board has some, and prints one of
     instance 3 of the first board as one of the fourth board (internal/pkg/collector/expcollector.go of dcgm-exporter
     looks the number of an instance up as that of a GPU)."""
-    counted = group_by_gpu(normalize_metric('DCGM_EXP_XID_ERRORS_COUNT{xid!~"0?"}', SMALL), "xid")
+    error_counts = group_by_gpu(normalize_metric('DCGM_EXP_XID_ERRORS_COUNT{xid!~"0?"}', SMALL), "xid")
     last_codes = (
         f'count_values by ({GPU}) (\n  "xid",\n'
         f"  {LAST_XID} > 0 unless last_over_time({LAST_XID}[6h] offset 5m) == {LAST_XID}\n)\n"
@@ -226,7 +229,7 @@ def build_xid_rules() -> list[Rule]:
     return [
         Rule(
             XID_REPORTS,
-            f"{counted}\nor\n{last_codes}",
+            f"{error_counts}\nor\n{last_codes}",
             comment="By code, within 300 s. The last code stands for a count that is missing.",
         ),
         Rule(

@@ -62,8 +62,8 @@ def build_lines(
 ) -> Panel:
     """Build a panel of lines over time. `top` is the upper end of the axis where it is known, as 1 for a ratio. `words`
     are shown in place of the values that are codes."""
-    made = build_panel("timeseries", title, unit, queries, description=description, empty=empty)
-    defaults = made["fieldConfig"]["defaults"]
+    panel = build_panel("timeseries", title, unit, queries, description=description, empty=empty)
+    defaults = panel["fieldConfig"]["defaults"]
     defaults["min"] = 0
     if top is not None:
         defaults["max"] = top
@@ -78,11 +78,11 @@ def build_lines(
         "showPoints": "never",
         "spanNulls": False,
     }
-    made["options"] = {
+    panel["options"] = {
         "legend": {"displayMode": "table", "placement": "bottom", "showLegend": True, "calcs": ["lastNotNull", "max"]},
         "tooltip": {"mode": "multi", "sort": "desc"},
     }
-    return made | {"gridPos": {"w": width, "h": 8}}
+    return panel | {"gridPos": {"w": width, "h": 8}}
 
 
 def build_number(
@@ -96,20 +96,20 @@ def build_number(
     width: int = 4,
 ) -> Panel:
     """Build a panel of one current number. `steps` maps a colour to the value from which it holds."""
-    made = build_panel(
+    panel = build_panel(
         "stat", title, unit, [build_query(expr, title, instant=True)], description=description, empty=empty
     )
-    made["fieldConfig"]["defaults"]["thresholds"] = {
+    panel["fieldConfig"]["defaults"]["thresholds"] = {
         "mode": "absolute",
         "steps": [{"color": "green", "value": None}]
         + [{"color": colour, "value": value} for colour, value in (steps or {}).items()],
     }
-    made["options"] = {
+    panel["options"] = {
         "colorMode": "value",
         "graphMode": "none",
         "reduceOptions": {"calcs": ["lastNotNull"], "fields": "", "values": False},
     }
-    return made | {"gridPos": {"w": width, "h": 4}}
+    return panel | {"gridPos": {"w": width, "h": 4}}
 
 
 def build_table(
@@ -117,29 +117,29 @@ def build_table(
 ) -> Panel:
     """Build a table with one line per GPU. `columns` are (heading, unit, expr)."""
     queries = [build_query(expr, instant=True) for _, _, expr in columns]
-    made = build_panel("table", title, "none", queries, description=description, empty=empty)
+    panel = build_panel("table", title, "none", queries, description=description, empty=empty)
     names = {f"Value #{chr(ord('A') + index)}": heading for index, (heading, _, _) in enumerate(columns)}
     if len(columns) == 1:
         names["Value"] = columns[0][0]
     labels = {label: heading for label, (heading, _) in HEADINGS.items()}
     order = {label: place for place, label in enumerate(HEADINGS)}
-    made["transformations"] = [
+    panel["transformations"] = [
         {"id": "merge", "options": {}},
         {
             "id": "organize",
             "options": {"excludeByName": {"Time": True}, "renameByName": labels | names, "indexByName": order},
         },
     ]
-    made["fieldConfig"]["overrides"] = [
+    panel["fieldConfig"]["overrides"] = [
         *(
             build_column(heading, {"unit": unit, "noValue": "-", "custom.width": VALUE_WIDTH})
             for heading, unit, _ in columns
         ),
         *(build_column(heading, {"custom.width": width}) for heading, width in HEADINGS.values() if width),
     ]
-    sorted_by = [{"displayName": heading, "desc": False} for heading in ("Node", "GPU")]
-    made["options"] = {"showHeader": True, "cellHeight": "sm", "sortBy": sorted_by}
-    return made | {"gridPos": {"w": COLUMNS, "h": height}}
+    sort_columns = [{"displayName": heading, "desc": False} for heading in ("Node", "GPU")]
+    panel["options"] = {"showHeader": True, "cellHeight": "sm", "sortBy": sort_columns}
+    return panel | {"gridPos": {"w": COLUMNS, "h": height}}
 
 
 def build_column(name: str, properties: Mapping[str, object]) -> dict[str, Any]:
@@ -161,17 +161,19 @@ def place_panels(panels: Iterable[Panel]) -> list[Panel]:
         if sum_widths(lines[-1]) + panel["gridPos"]["w"] > COLUMNS:
             lines.append([])
         lines[-1].append(panel)
-    placed: list[Panel] = []
+    placed_panels: list[Panel] = []
     y = 0
     for line in lines:
-        x, taken = 0, sum_widths(line)
+        x, line_width = 0, sum_widths(line)
         for panel in line:
             size = panel["gridPos"]
-            width = size["w"] * COLUMNS // taken
-            placed.append({"id": len(placed) + 1} | panel | {"gridPos": size | {"x": x, "y": y, "w": width}})
+            width = size["w"] * COLUMNS // line_width
+            placed_panels.append(
+                {"id": len(placed_panels) + 1} | panel | {"gridPos": size | {"x": x, "y": y, "w": width}}
+            )
             x += width
         y += max(panel["gridPos"]["h"] for panel in line)
-    return placed
+    return placed_panels
 
 
 def sum_widths(panels: Iterable[Panel]) -> int:
@@ -183,23 +185,23 @@ def build_variable(
 ) -> dict[str, Any]:
     """Build a choice among the values of the label `key` (default: `name`) of these series; the first group of the
     regular expression `pattern` counts. A variable without `several` cannot be all values either."""
-    asked = f"label_values({series}, {key or name})"
-    made = {
+    query = f"label_values({series}, {key or name})"
+    variable = {
         "name": name,
         "label": label,
         "type": "query",
         "datasource": SOURCE,
-        "definition": asked,
-        "query": {"query": asked, "refId": name},
+        "definition": query,
+        "query": {"query": query, "refId": name},
         "refresh": 2,
         "sort": 1,
         "multi": several,
         "includeAll": several,
     }
     if pattern:
-        made["regex"] = f"/{pattern}/"
-    every = {"allValue": ".*", "current": {"text": ["All"], "value": ["$__all"]}}
-    return made | every if several else made
+        variable["regex"] = f"/{pattern}/"
+    all_choices = {"allValue": ".*", "current": {"text": ["All"], "value": ["$__all"]}}
+    return variable | all_choices if several else variable
 
 
 def render_dashboard(
@@ -212,7 +214,7 @@ def render_dashboard(
         "query": "prometheus",
         "current": {"text": "Prometheus", "value": "prometheus"},
     }
-    whole = {
+    dashboard = {
         "uid": uid,
         "title": title,
         "description": description,
@@ -237,4 +239,4 @@ def render_dashboard(
         "templating": {"list": [source, *variables]},
         "panels": place_panels(panels),
     }
-    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(dashboard, indent=2, ensure_ascii=False) + "\n"

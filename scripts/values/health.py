@@ -5,7 +5,14 @@ import re
 from gpustack.gpus.fleet import ACTIONS
 from gpustack.health.sign import VERDICTS
 from gpustack.vocabulary.fields import find_fields
-from scripts.values.detail import BOARD, BOARD_BY, THESE, build_figure_panel, build_figures_panel, select_board_series
+from scripts.values.detail import (
+    BOARD,
+    BOARD_LABELS,
+    GPU_MATCHERS,
+    build_figure_panel,
+    build_figures_panel,
+    select_board_series,
+)
 from scripts.values.grafana import (
     Panel,
     build_heading,
@@ -16,7 +23,7 @@ from scripts.values.grafana import (
     render_dashboard,
 )
 
-HERE = '{node=~"$node"}'
+NODES = '{node=~"$node"}'
 
 
 def build_memory_panels() -> list[Panel]:
@@ -77,7 +84,9 @@ def build_link_panels() -> list[Panel]:
             "PCIe replays per minute",
             "none",
             build_query(
-                f"max by ({BOARD_BY}) (rate(gpustack:gpu_pcie_replays:total{{{THESE}}}[$__rate_interval])) * 60", BOARD
+                f"max by ({BOARD_LABELS}) "
+                f"(rate(gpustack:gpu_pcie_replays:total{{{GPU_MATCHERS}}}[$__rate_interval])) * 60",
+                BOARD,
             ),
             description="A few are normal; how many depends on generation and lanes.",
             empty="not told by these GPUs",
@@ -143,7 +152,7 @@ def build_verdict_panels() -> list[Panel]:
         build_lines(
             "Exporter answers",
             "none",
-            build_query(f"gpustack:node_gpu_exporter:up{HERE}", "{{node}}"),
+            build_query(f"gpustack:node_gpu_exporter:up{NODES}", "{{node}}"),
             description="1 while the node's exporter can be scraped.",
             empty="no exporter is scraped",
             top=1,
@@ -158,7 +167,7 @@ def build_verdict_panels() -> list[Panel]:
         build_lines(
             "Kubelet certificates",
             "s",
-            build_query(f"gpustack:node_kubelet_certificate:seconds{HERE}", "{{node}}"),
+            build_query(f"gpustack:node_kubelet_certificate:seconds{NODES}", "{{node}}"),
             description="Until they end. A healthy kubelet renews when at least 36 days of a year are left.",
             empty="kubelets do not tell",
         ),
@@ -171,7 +180,7 @@ def build_verdict_panels() -> list[Panel]:
         ),
         build_table(
             "Last Xid",
-            ("Xid", "none", f"max by (node, UUID, gpu, modelName) (gpustack:gpu_last_xid:code{{{THESE}}})"),
+            ("Xid", "none", f"max by (node, UUID, gpu, modelName) (gpustack:gpu_last_xid:code{{{GPU_MATCHERS}}})"),
             description="The last code of each GPU, whenever that was; it stays until the exporter restarts.",
             empty="no Xid since the exporters started",
             height=6,

@@ -1,6 +1,6 @@
 """Dashboard of a job: its GPUs beside the application's own metrics, and beside its containers."""
 
-from scripts.values.detail import BOARD, BOARD_BY, BY, GPU, UNREPORTED
+from scripts.values.detail import BOARD, BOARD_LABELS, GPU, GPU_LABELS, NO_REPORT
 from scripts.values.grafana import (
     Panel,
     build_heading,
@@ -12,23 +12,23 @@ from scripts.values.grafana import (
 )
 
 JOBS = "gpustack:gpu_active:ratio"
-PODS = 'workload_namespace="$namespace",workload_pod=~"$pod"'
-OWN = 'namespace="$namespace",pod=~"$pod"'
+WORKLOAD_MATCHERS = 'workload_namespace="$namespace",workload_pod=~"$pod"'
+POD_MATCHERS = 'namespace="$namespace",pod=~"$pod"'
 LEGEND = f"{{{{workload_pod}}}} {GPU}"
 # What is there of every pod, and what is recorded; the rest is the application's.
-OTHERS = "up|ALERTS.*|(DCGM|container|go|kube|kubelet|prober|process|promhttp|python|scrape)_.+"
-SERIES = f'{{{OWN},__name__=~"[^:]+",__name__!~"{OTHERS}"}}'
-NOTHING = "choose a metric; the pods have to be scraped (a PodMonitor)"
+FOREIGN_SERIES = "up|ALERTS.*|(DCGM|container|go|kube|kubelet|prober|process|promhttp|python|scrape)_.+"
+SERIES = f'{{{POD_MATCHERS},__name__=~"[^:]+",__name__!~"{FOREIGN_SERIES}"}}'
+NO_METRIC = "choose a metric; the pods have to be scraped (a PodMonitor)"
 
 
 def select_pod_series(name: str, *labels: str) -> str:
-    return f"max by ({', '.join((BY, 'workload_pod', *labels))}) (gpustack:{name}{{{PODS}}})"
+    return f"max by ({', '.join((GPU_LABELS, 'workload_pod', *labels))}) (gpustack:{name}{{{WORKLOAD_MATCHERS}}})"
 
 
 def select_gpu_series(name: str, *labels: str, condition: str = "") -> str:
     """Select a figure of the board, whoever uses it. Each of its MIG instances has it, so it is one line for all."""
-    by = ", ".join((BOARD_BY, *labels))
-    return f"max by ({by}) (gpustack:{name}){condition} and on (node, UUID) {JOBS}{{{PODS}}}"
+    grouping = ", ".join((BOARD_LABELS, *labels))
+    return f"max by ({grouping}) (gpustack:{name}){condition} and on (node, UUID) {JOBS}{{{WORKLOAD_MATCHERS}}}"
 
 
 def build_metric_panels() -> list[Panel]:
@@ -36,9 +36,9 @@ def build_metric_panels() -> list[Panel]:
         title: str, unit: str, *figures: tuple[str, str], description: str, top: float | None = None
     ) -> Panel:
         queries = (build_query(select_pod_series(name), f"{LEGEND} {word}".strip()) for name, word in figures)
-        return build_lines(title, unit, *queries, description=description, top=top, empty=UNREPORTED)
+        return build_lines(title, unit, *queries, description=description, top=top, empty=NO_REPORT)
 
-    timing = [f'rate({{__name__="${{timing}}_{part}",{OWN}}}[$__rate_interval])' for part in ("sum", "count")]
+    timing = [f'rate({{__name__="${{timing}}_{part}",{POD_MATCHERS}}}[$__rate_interval])' for part in ("sum", "count")]
     return [
         build_gpu_panel(
             "SM activity",
@@ -50,9 +50,9 @@ def build_metric_panels() -> list[Panel]:
         build_lines(
             "$metric",
             "none",
-            build_query(f'{{__name__="$metric",{OWN}}}'),
+            build_query(f'{{__name__="$metric",{POD_MATCHERS}}}'),
             description="The application's metric as it is: a loss, a queue.",
-            empty=NOTHING,
+            empty=NO_METRIC,
         ),
         build_gpu_panel(
             "Tensor cores and memory",
@@ -66,9 +66,9 @@ def build_metric_panels() -> list[Panel]:
         build_lines(
             "Per second: $counter",
             "none",
-            build_query(f'rate({{__name__="$counter",{OWN}}}[$__rate_interval])'),
+            build_query(f'rate({{__name__="$counter",{POD_MATCHERS}}}[$__rate_interval])'),
             description="A counter of the application: samples, tokens, requests.",
-            empty=NOTHING,
+            empty=NO_METRIC,
         ),
         build_lines(
             "Power",
@@ -76,14 +76,14 @@ def build_metric_panels() -> list[Panel]:
             build_query(select_gpu_series("gpu_power:watts"), f"{BOARD} draw"),
             build_query(select_gpu_series("gpu_power_limit:watts"), f"{BOARD} limit"),
             description="Draw and the limit in force, of whole boards.",
-            empty=UNREPORTED,
+            empty=NO_REPORT,
         ),
         build_lines(
             "Mean: $timing",
             "none",
             build_query("sum by (pod) ({}) / (sum by (pod) ({}) > 0)".format(*timing), "{{pod}}"),
             description="A histogram or summary of the application, as the time of a step: its sum by its count.",
-            empty=NOTHING,
+            empty=NO_METRIC,
         ),
     ]
 
@@ -113,7 +113,7 @@ def build_gpu_panels() -> list[Panel]:
             build_query(select_gpu_series("gpu_nvlink_transmit:bytes_per_second"), f"{BOARD} NVLink transmit"),
             build_query(select_gpu_series("gpu_nvlink_receive:bytes_per_second"), f"{BOARD} NVLink receive"),
             description="From the GPU's view: transmit leaves it.",
-            empty=UNREPORTED,
+            empty=NO_REPORT,
         ),
         build_lines(
             "Slowed by",
@@ -138,9 +138,9 @@ def build_container_panels() -> list[Panel]:
     """Build panels of containers. Names: google/cadvisor, docs/storage/prometheus.md; the kubelet serves them."""
 
     def build_rate(name: str, matchers: str = ',container!=""') -> str:
-        return f"sum by (pod) (rate(container_{name}_total{{{OWN}{matchers}}}[$__rate_interval]))"
+        return f"sum by (pod) (rate(container_{name}_total{{{POD_MATCHERS}{matchers}}}[$__rate_interval]))"
 
-    held_back = f"{build_rate('cpu_cfs_throttled_periods')} / ({build_rate('cpu_cfs_periods')} > 0)"
+    throttled_share = f"{build_rate('cpu_cfs_throttled_periods')} / ({build_rate('cpu_cfs_periods')} > 0)"
     return [
         build_lines(
             "Processors in use",
@@ -152,7 +152,7 @@ def build_container_panels() -> list[Panel]:
         build_lines(
             "Held back by the limit of processors",
             "percentunit",
-            build_query(held_back, "{{pod}}"),
+            build_query(throttled_share, "{{pod}}"),
             description="Share of the kernel's periods in which a container had used up its limit.",
             empty="these pods have no limit of processors",
             top=1,
@@ -160,7 +160,9 @@ def build_container_panels() -> list[Panel]:
         build_lines(
             "Memory of the host",
             "bytes",
-            build_query(f'sum by (pod) (container_memory_working_set_bytes{{{OWN},container!=""}})', "{{pod}}"),
+            build_query(
+                f'sum by (pod) (container_memory_working_set_bytes{{{POD_MATCHERS},container!=""}})', "{{pod}}"
+            ),
             description="What the kubelet counts against the limit.",
             empty="the kubelet does not tell",
         ),

@@ -21,8 +21,8 @@ Needs = frozenset[frozenset[str]]
 Matcher = tuple[str, str, str]
 """A label, the operator in promql_parser's words, and a value."""
 Matchers = tuple[Matcher, ...]
-NOTHING: Needs = frozenset({frozenset()})
-RECORDED = "gpustack:"
+NO_NEEDS: Needs = frozenset({frozenset()})
+RECORD_PREFIX = "gpustack:"
 OPTIONAL_LABELS = {
     "workload_pod": "{pod}",
     "exported_pod": "{pod}",
@@ -92,26 +92,27 @@ def find_needs(tree: Any, outer: Matchers) -> Needs:
         return find_selector_needs(tree.vector_selector, outer)
     if isinstance(tree, promql_parser.Call):
         if tree.func.name.startswith("absent"):
-            return NOTHING
-        return reduce(combine, (find_needs(argument, outer) for argument in tree.args), NOTHING)
+            return NO_NEEDS
+        return reduce(combine, (find_needs(argument, outer) for argument in tree.args), NO_NEEDS)
     inner = getattr(tree, "expr", None)
-    return NOTHING if inner is None else find_needs(inner, outer)
+    return NO_NEEDS if inner is None else find_needs(inner, outer)
 
 
 def find_binary_needs(tree: Any, outer: Matchers) -> Needs:
     operator = str(tree.op)
-    left = find_needs(tree.lhs, outer)
+    left_needs = find_needs(tree.lhs, outer)
     if operator == "unless":
-        return left
-    right = find_needs(tree.rhs, outer)
+        return left_needs
+    right_needs = find_needs(tree.rhs, outer)
     if operator == "or":
-        return drop_covered_sets(left | right)
+        return drop_covered_sets(left_needs | right_needs)
     matching = tree.modifier.matching if tree.modifier else None
     labels = matching.labels if matching is not None and str(matching.type).endswith("Include") else ()
-    joined = combine(left, right)
+    joined_needs = combine(left_needs, right_needs)
     words = frozenset(list_joined_words(tree, labels))
     return frozenset(
-        each | words | ({"{node}"} if "node" in labels and is_of_both(each) else frozenset()) for each in joined
+        alternative | words | ({"{node}"} if "node" in labels and is_of_both(alternative) else frozenset())
+        for alternative in joined_needs
     )
 
 
@@ -129,7 +130,7 @@ def is_of_both(words: Iterable[str]) -> bool:
 
 def find_selector_needs(selector: Any, outer: Matchers) -> Needs:
     matchers = tuple((matcher.name, str(matcher.op), matcher.value) for matcher in selector.matchers.matchers)
-    if selector.name.startswith(RECORDED):
+    if selector.name.startswith(RECORD_PREFIX):
         rules = index_recorded().get(selector.name, ())
         inner = tuple(dict.fromkeys((*outer, *(matcher for matcher in matchers if matcher[0] in list_set_labels()))))
         needs = frozenset[frozenset[str]]().union(
@@ -144,7 +145,7 @@ def find_selector_needs(selector: Any, outer: Matchers) -> Needs:
         fields = find_fields(selector.name)
         needs = frozenset({frozenset({find_original(fields[0]).name if fields else selector.name})})
     words = frozenset(list_label_words(selector.name, matchers))
-    return drop_covered_sets(frozenset(each | words for each in needs))
+    return drop_covered_sets(frozenset(alternative | words for alternative in needs))
 
 
 @cache
@@ -172,9 +173,9 @@ def list_label_words(name: str, matchers: Matchers) -> Iterator[str]:
 
 
 def combine(first: Needs, second: Needs) -> Needs:
-    return drop_covered_sets(frozenset(one | other for one in first for other in second))
+    return drop_covered_sets(frozenset(first_words | second_words for first_words in first for second_words in second))
 
 
 def drop_covered_sets(needs: Needs) -> Needs:
     """Leave out what a smaller alternative covers."""
-    return frozenset(each for each in needs if not any(other < each for other in needs))
+    return frozenset(words for words in needs if not any(subset < words for subset in needs))

@@ -13,28 +13,31 @@ from scripts.values.grafana import (
     build_variable,
     render_dashboard,
 )
-from scripts.values.overview import HERE, UNMEASURED, select_gpu_series
+from scripts.values.overview import NO_MEASUREMENT, NODES, select_gpu_series
 
-NODE, THESE = "{{node}}", 'node=~"$node"'
+NODE, NODE_MATCHER = "{{node}}", 'node=~"$node"'
 # Interfaces of pods and of the host with itself: their bytes pass another one, too.
-INSIDE = "lo|veth.*|cni.*|flannel.*|docker.*|br-.*"
+LOCAL_DEVICES = "lo|veth.*|cni.*|flannel.*|docker.*|br-.*"
 
 
 def build_total_panels() -> list[Panel]:
     return [
         build_number(
-            "GPUs", "none", f"sum(gpustack:node_gpus:count{HERE}) or vector(0)", description="That report, by UUID."
+            "GPUs",
+            "none",
+            f"sum(gpustack:node_gpus:count{NODES}) or vector(0)",
+            description="That report, by UUID.",
         ),
         build_number(
             "MIG instances",
             "none",
-            f"sum(gpustack:node_gpu_mig_instances:count{HERE}) or vector(0)",
+            f"sum(gpustack:node_gpu_mig_instances:count{NODES}) or vector(0)",
             description="That report; their GPUs are counted beside.",
         ),
         build_number(
             "Requested of allocatable",
             "percentunit",
-            f"sum(gpustack:node_gpu_requested:count{HERE}) / (sum(gpustack:node_gpu_allocatable:count{HERE}) > 0)",
+            f"sum(gpustack:node_gpu_requested:count{NODES}) / (sum(gpustack:node_gpu_allocatable:count{NODES}) > 0)",
             description="What pods that have not ended ask for, of what Kubernetes can give.",
             empty="nothing requested",
         ),
@@ -44,25 +47,28 @@ def build_total_panels() -> list[Panel]:
         build_number(
             "Exporters that answer",
             "none",
-            f"sum(gpustack:node_gpu_exporter:up{HERE})",
+            f"sum(gpustack:node_gpu_exporter:up{NODES})",
             description="Nodes whose exporter could be scraped.",
             empty="no exporter is scraped",
         ),
         build_number(
-            "Nodes that are ready", "none", f"sum(gpustack:node_ready:bool{HERE})", description="As Kubernetes says."
+            "Nodes that are ready",
+            "none",
+            f"sum(gpustack:node_ready:bool{NODES})",
+            description="As Kubernetes says.",
         ),
     ]
 
 
 def build_gpu_panels() -> list[Panel]:
-    build_node_panel = partial(build_figure_panel, selection=THESE, empty="no data")
+    build_node_panel = partial(build_figure_panel, selection=NODE_MATCHER, empty="no data")
     return [
         build_node_panel(
             "SM activity",
             "percentunit",
             "gpu_sm_active:ratio",
             "Share of the SMs that have work.",
-            empty=UNMEASURED,
+            empty=NO_MEASUREMENT,
             top=1,
         ),
         build_node_panel(
@@ -84,7 +90,7 @@ def build_gpu_panels() -> list[Panel]:
                     "workload_namespace",
                     "workload_pod",
                     matchers=',workload_pod!=""',
-                    selection=THESE,
+                    selection=NODE_MATCHER,
                 ),
             ),
             description="Pods that the kubelet gave GPUs of these nodes to, now.",
@@ -98,7 +104,7 @@ def join_node(expr: str) -> str:
     """Join a figure of a node-exporter with its node: the figure has its pod, kube-state-metrics the pod's node."""
     return (
         f"sum by (namespace, pod) ({expr}) * on (namespace, pod) group_left (node) "
-        f"max by (namespace, pod, node) (kube_pod_info{HERE})"
+        f"max by (namespace, pod, node) (kube_pod_info{NODES})"
     )
 
 
@@ -106,14 +112,14 @@ def build_host_panels() -> list[Panel]:
     """Build panels of hosts. Names: prometheus/node_exporter, collectors cpu, meminfo, diskstats, netdev."""
 
     def build_mode_share(modes: str) -> str:
-        part, whole = (
-            f"sum by (namespace, pod) (rate(node_cpu_seconds_total{which}[$__rate_interval]))"
-            for which in (f'{{mode=~"{modes}"}}', "")
+        mode_rate, total_rate = (
+            f"sum by (namespace, pod) (rate(node_cpu_seconds_total{matchers}[$__rate_interval]))"
+            for matchers in (f'{{mode=~"{modes}"}}', "")
         )
-        return join_node(f"{part} / ({whole} > 0)")
+        return join_node(f"{mode_rate} / ({total_rate} > 0)")
 
     def build_flow(direction: str) -> str:
-        return join_node(f'rate(node_network_{direction}_bytes_total{{device!~"{INSIDE}"}}[$__rate_interval])')
+        return join_node(f'rate(node_network_{direction}_bytes_total{{device!~"{LOCAL_DEVICES}"}}[$__rate_interval])')
 
     return [
         build_lines(

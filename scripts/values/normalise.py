@@ -49,10 +49,10 @@ def normalize_field(name: str, matchers: str = "") -> str:
             f">= {unit.minimum:.9g} <= {unit.maximum:.9g}",
             "" if unit.scale == 1 else f"* {unit.scale:.9g}" if unit.scale > 1 else f"/ {1 / unit.scale:.9g}",
         )
-        for known in load_fields()
-        if find_original(known).name == name
-        for unit in (find_unit(known.unit),)
-        for spelling in known.spellings
+        for dcgm_field in load_fields()
+        if find_original(dcgm_field).name == name
+        for unit in (find_unit(dcgm_field.unit),)
+        for spelling in dcgm_field.spellings
         if not is_ambiguous(spelling)
     )
 
@@ -62,7 +62,7 @@ def select_heard(matchers: str = "") -> str:
     return " or ".join(normalize_field(name, matchers) for name in HEARD_OF)
 
 
-HEARD = select_heard()
+HEARD_GPUS = select_heard()
 
 
 def select_held(*fields: str) -> str:
@@ -71,21 +71,21 @@ def select_held(*fields: str) -> str:
 
     Where Prometheus honours the exporter's labels, a free GPU has the pod of the exporter, which `up` of the same
     target has, too."""
-    renamed = " or ".join(normalize_field(name, f'{{{WORKLOAD_PREFIX}pod!=""}}') for name in fields)
+    renamed_series = " or ".join(normalize_field(name, f'{{{WORKLOAD_PREFIX}pod!=""}}') for name in fields)
     for label in ("namespace", "pod"):
-        renamed = replace_label(renamed, label, WORKLOAD_PREFIX + label)
-    others = f'{{{WORKLOAD_PREFIX}pod="",pod!="",pod!~".*{EXPORTER}.*",container!~".*{EXPORTER}.*"}}'
-    honoured = " or ".join(normalize_field(name, others) for name in fields)
-    return f"{renamed}\nor\n(\n{pad_lines(honoured)}\n) unless on ({', '.join(TARGET)}) up"
+        renamed_series = replace_label(renamed_series, label, WORKLOAD_PREFIX + label)
+    pod_matchers = f'{{{WORKLOAD_PREFIX}pod="",pod!="",pod!~".*{EXPORTER}.*",container!~".*{EXPORTER}.*"}}'
+    honoured_series = " or ".join(normalize_field(name, pod_matchers) for name in fields)
+    return f"{renamed_series}\nor\n(\n{pad_lines(honoured_series)}\n) unless on ({', '.join(TARGET)}) up"
 
 
 def select_without_pod(name: str, matcher: str = "") -> str:
     """Select a field of GPUs by its series that name no pod. Free GPUs have them, and those whose pods have the values
     of their own processes beside them."""
     matchers = ",".join(filter(None, (f'{WORKLOAD_PREFIX}pod=""', matcher)))
-    without = normalize_field(name, f'{{{matchers},pod=~"(.*{EXPORTER}.*)?"}}')
-    honoured = normalize_field(name, f'{{{matchers},pod!=""}}')
-    return f"{without}\nor\n(\n{pad_lines(honoured)}\n) and on ({', '.join(TARGET)}) up"
+    podless_series = normalize_field(name, f'{{{matchers},pod=~"(.*{EXPORTER}.*)?"}}')
+    honoured_series = normalize_field(name, f'{{{matchers},pod!=""}}')
+    return f"{podless_series}\nor\n(\n{pad_lines(honoured_series)}\n) and on ({', '.join(TARGET)}) up"
 
 
 def group_by_gpu(expr: str, *labels: str) -> str:
@@ -100,9 +100,9 @@ def group_by_workload(expr: str, *labels: str) -> str:
     Where Prometheus honours the exporter's labels, `pod` is the workload's, and of a free GPU the exporter's own, which
     `up` of the same target has, too."""
     inner, target = f"(\n{pad_lines(expr)}\n)", f"on ({', '.join(TARGET)}) up"
-    either = f"{label_workload(f'{inner} unless {target}')}\nor\n{inner} and {target}"
-    labelled = label_workload(label_node(either), WORKLOAD_PREFIX)
-    return f"max by ({', '.join((WORKLOAD, *labels))}) (\n{pad_lines(labelled)}\n)"
+    workload_series = f"{label_workload(f'{inner} unless {target}')}\nor\n{inner} and {target}"
+    labelled_series = label_workload(label_node(workload_series), WORKLOAD_PREFIX)
+    return f"max by ({', '.join((WORKLOAD, *labels))}) (\n{pad_lines(labelled_series)}\n)"
 
 
 def label_workload(expr: str, prefix: str = "") -> str:

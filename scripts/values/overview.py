@@ -11,21 +11,21 @@ from scripts.values.grafana import (
     render_dashboard,
 )
 
-HERE = '{node=~"$node"}'
+NODES = '{node=~"$node"}'
 NODE = "{{node}}"
 GPU = "{{node}} GPU {{gpu}}"
-UNMEASURED = "these GPUs do not measure it"
+NO_MEASUREMENT = "these GPUs do not measure it"
 
 
 def select_gpu_series(name: str) -> str:
     """Select one series for each GPU: neither pods that share one nor its MIG instances count it twice."""
-    return f"max by (node, UUID) (gpustack:{name}{HERE})"
+    return f"max by (node, UUID) (gpustack:{name}{NODES})"
 
 
 def combine_instances(aggregation: str, name: str) -> str:
     """Combine to one series for each GPU: its own, or the sum or mean of its MIG instances where only these are
     exported."""
-    series = f"gpustack:{name}{HERE}"
+    series = f"gpustack:{name}{NODES}"
     return (
         f'(max by (node, UUID) ({series[:-1]},GPU_I_ID=""}}) '
         f"or {aggregation} by (node, UUID) (max by (node, UUID, GPU_I_ID) ({series})))"
@@ -33,31 +33,32 @@ def combine_instances(aggregation: str, name: str) -> str:
 
 
 def build_total_panels() -> list[Panel]:
-    used, free = combine_instances("sum", "gpu_memory_used:bytes"), combine_instances("sum", "gpu_memory_free:bytes")
+    used_memory = combine_instances("sum", "gpu_memory_used:bytes")
+    free_memory = combine_instances("sum", "gpu_memory_free:bytes")
     return [
         build_number(
             "GPUs",
             "none",
-            f"sum(gpustack:node_gpus:count{HERE})",
+            f"sum(gpustack:node_gpus:count{NODES})",
             description="GPUs that report to Prometheus, by UUID.",
         ),
         build_number(
             "Allocatable",
             "none",
-            f"sum(gpustack:node_gpu_allocatable:count{HERE})",
+            f"sum(gpustack:node_gpu_allocatable:count{NODES})",
             description="What Kubernetes can give to pods; shares or MIG instances where GPUs are shared or cut.",
             empty="no GPU is offered",
         ),
         build_number(
             "Requested",
             "none",
-            f"sum(gpustack:node_gpu_requested:count{HERE}) or vector(0)",
+            f"sum(gpustack:node_gpu_requested:count{NODES}) or vector(0)",
             description="What pods that have not ended ask for on these nodes.",
         ),
         build_number(
             "Requested of allocatable",
             "percentunit",
-            f"sum(gpustack:node_gpu_requested:count{HERE}) / (sum(gpustack:node_gpu_allocatable:count{HERE}) > 0)",
+            f"sum(gpustack:node_gpu_requested:count{NODES}) / (sum(gpustack:node_gpu_allocatable:count{NODES}) > 0)",
             description="Allocation is what costs; how busy a GPU is stands below.",
             empty="nothing requested",
         ),
@@ -66,12 +67,12 @@ def build_total_panels() -> list[Panel]:
             "percentunit",
             f"avg({combine_instances('avg', 'gpu_sm_active:ratio')})",
             description="Share of the SMs that have work: mean of all GPUs that measure it, idle ones too.",
-            empty=UNMEASURED,
+            empty=NO_MEASUREMENT,
         ),
         build_number(
             "Memory utilisation",
             "percentunit",
-            f"sum({used}) / (sum({used}) + sum({free}))",
+            f"sum({used_memory}) / (sum({used_memory}) + sum({free_memory}))",
             description="Used of used and free memory of all GPUs. Frameworks reserve ahead: full alone is no "
             "shortage.",
         ),
@@ -93,14 +94,14 @@ def build_total_panels() -> list[Panel]:
         build_number(
             "Xid within five minutes",
             "none",
-            f"sum(max by (node, UUID, xid) (gpustack:gpu_xid_errors:count5m{HERE})) or vector(0)",
+            f"sum(max by (node, UUID, xid) (gpustack:gpu_xid_errors:count5m{NODES})) or vector(0)",
             description="Of every class; the application's too.",
             steps={"orange": 1},
         ),
         build_number(
             "Withheld",
             "none",
-            f"sum(gpustack:node_gpu_capacity:count{HERE}) - sum(gpustack:node_gpu_allocatable:count{HERE})",
+            f"sum(gpustack:node_gpu_capacity:count{NODES}) - sum(gpustack:node_gpu_allocatable:count{NODES})",
             description="Capacity that the device plugin does not let Kubernetes allocate.",
             empty="no GPU is offered",
             steps={"red": 1},
@@ -116,19 +117,20 @@ def build_total_panels() -> list[Panel]:
 
 
 def build_node_panels() -> list[Panel]:
-    used, free = combine_instances("sum", "gpu_memory_used:bytes"), combine_instances("sum", "gpu_memory_free:bytes")
+    used_memory = combine_instances("sum", "gpu_memory_used:bytes")
+    free_memory = combine_instances("sum", "gpu_memory_free:bytes")
     return [
         build_lines(
             "GPUs by node",
             "none",
-            build_query(f"gpustack:node_gpus:count{HERE}", NODE),
+            build_query(f"gpustack:node_gpus:count{NODES}", NODE),
             description="GPUs that report, by UUID.",
         ),
         build_lines(
             "Allocation by node",
             "none",
-            build_query(f"sum by (node) (gpustack:node_gpu_requested:count{HERE})", "{{node}} requested"),
-            build_query(f"sum by (node) (gpustack:node_gpu_allocatable:count{HERE})", "{{node}} allocatable"),
+            build_query(f"sum by (node) (gpustack:node_gpu_requested:count{NODES})", "{{node}} requested"),
+            build_query(f"sum by (node) (gpustack:node_gpu_allocatable:count{NODES})", "{{node}} allocatable"),
             description="Requested and allocatable.",
         ),
         build_lines(
@@ -136,13 +138,15 @@ def build_node_panels() -> list[Panel]:
             "percentunit",
             build_query(f"avg by (node) ({combine_instances('avg', 'gpu_sm_active:ratio')})", NODE),
             description="Share of the SMs that have work: mean of the node's GPUs that measure it.",
-            empty=UNMEASURED,
+            empty=NO_MEASUREMENT,
             top=1,
         ),
         build_lines(
             "Memory utilisation by node",
             "percentunit",
-            build_query(f"sum by (node) ({used}) / (sum by (node) ({used}) + sum by (node) ({free}))", NODE),
+            build_query(
+                f"sum by (node) ({used_memory}) / (sum by (node) ({used_memory}) + sum by (node) ({free_memory}))", NODE
+            ),
             description="Used of used and free memory.",
             top=1,
         ),
@@ -167,7 +171,8 @@ def build_trouble_panels() -> list[Panel]:
             "Xid errors",
             "none",
             build_query(
-                f"max by (node, UUID, gpu, xid) (gpustack:gpu_xid_errors:count5m{HERE}) > 0", GPU + " Xid {{xid}}"
+                f"max by (node, UUID, gpu, xid) (gpustack:gpu_xid_errors:count5m{NODES}) > 0",
+                GPU + " Xid {{xid}}",
             ),
             description="Within five minutes, by code.",
             empty="no Xid in this time",
@@ -177,7 +182,7 @@ def build_trouble_panels() -> list[Panel]:
             "percentunit",
             build_query(
                 "max by (node, UUID, gpu, reason) (gpustack:gpu_throttled:ratio_rate5m"
-                f'{HERE[:-1]},reason!~".*_violation"}}) > 0',
+                f'{NODES[:-1]},reason!~".*_violation"}}) > 0',
                 GPU + " {{reason}}",
             ),
             description="Share of time with lowered clocks. The power limit is normal under full load.",
@@ -188,7 +193,7 @@ def build_trouble_panels() -> list[Panel]:
             "Uncorrected memory errors",
             "none",
             build_query(
-                f'max by (node, UUID, gpu) (gpustack:gpu_ecc_errors:total{HERE[:-1]},kind="uncorrected"}})',
+                f'max by (node, UUID, gpu) (gpustack:gpu_ecc_errors:total{NODES[:-1]},kind="uncorrected"}})',
                 GPU,
             ),
             description="Since the driver was loaded.",
@@ -198,7 +203,7 @@ def build_trouble_panels() -> list[Panel]:
             "Withheld by the device plugin",
             "none",
             build_query(
-                f"gpustack:node_gpu_capacity:count{HERE} - gpustack:node_gpu_allocatable:count{HERE}",
+                f"gpustack:node_gpu_capacity:count{NODES} - gpustack:node_gpu_allocatable:count{NODES}",
                 "{{node}} {{resource}}",
             ),
             description="Capacity that cannot be allocated.",
@@ -210,11 +215,23 @@ def build_trouble_panels() -> list[Panel]:
 def build_gpu_table() -> Panel:
     return build_table(
         "GPUs",
-        ("SM activity", "percentunit", f"max by (node, UUID, gpu, modelName) (gpustack:gpu_sm_active:ratio{HERE})"),
-        ("Memory", "percentunit", f"max by (node, UUID, gpu, modelName) (gpustack:gpu_memory_utilisation:ratio{HERE})"),
-        ("Temperature", "celsius", f"max by (node, UUID, gpu, modelName) (gpustack:gpu_temperature:celsius{HERE})"),
-        ("Power", "watt", f"max by (node, UUID, gpu, modelName) (gpustack:gpu_power:watts{HERE})"),
-        ("Last Xid", "none", f"max by (node, UUID, gpu, modelName) (gpustack:gpu_last_xid:code{HERE})"),
+        (
+            "SM activity",
+            "percentunit",
+            f"max by (node, UUID, gpu, modelName) (gpustack:gpu_sm_active:ratio{NODES})",
+        ),
+        (
+            "Memory",
+            "percentunit",
+            f"max by (node, UUID, gpu, modelName) (gpustack:gpu_memory_utilisation:ratio{NODES})",
+        ),
+        (
+            "Temperature",
+            "celsius",
+            f"max by (node, UUID, gpu, modelName) (gpustack:gpu_temperature:celsius{NODES})",
+        ),
+        ("Power", "watt", f"max by (node, UUID, gpu, modelName) (gpustack:gpu_power:watts{NODES})"),
+        ("Last Xid", "none", f"max by (node, UUID, gpu, modelName) (gpustack:gpu_last_xid:code{NODES})"),
         description="Now, one line per GPU. The last Xid stays until the exporter restarts.",
         height=12,
     )

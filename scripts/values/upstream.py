@@ -71,12 +71,12 @@ def list_places(data: dict[str, Any], name: str, minors: tuple[str, ...]) -> Ite
                 words |= {"{arch}": arch, "{platform}": platform}
                 words |= {f"{{{key}}}": text for key, text in source.get("keys", {}).get(system, {}).items()}
                 place = {key: fill_words(str(source[key]), words) for key in ("uri", "suite", "key", "fingerprint")}
-                inside = "" if place["suite"] == "/" else f"dists/{place['suite']}/"
-                index = f"{inside}{source['components']}/binary-{arch}/Packages" if inside else "Packages"
+                suite_path = "" if place["suite"] == "/" else f"dists/{place['suite']}/"
+                index = f"{suite_path}{source['components']}/binary-{arch}/Packages" if suite_path else "Packages"
                 yield {
                     **place,
                     "base": place["uri"].rstrip("/") + "/",
-                    "release": f"{inside}InRelease",
+                    "release": f"{suite_path}InRelease",
                     "index": index,
                     "system": system,
                     "arch": arch,

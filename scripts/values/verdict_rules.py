@@ -22,19 +22,19 @@ from scripts.values.normalise import Rule, pad_lines
 
 GPU = "node, UUID, gpu, modelName"
 SIGN, VERDICT = "gpustack:gpu_sign:rank", "gpustack:gpu_verdict:rank"
-SILENT, WITHHELD = "gpustack:gpu_silent:info", "gpustack:node_gpus_withheld:count"
-LAST, STATUS, COUNTS = "gpustack:gpu_last_xid:info", "gpustack:gpu_health:status", "DCGM_EXP_XID_ERRORS_COUNT"
+SILENT_GPUS, WITHHELD_UNITS = "gpustack:gpu_silent:info", "gpustack:node_gpus_withheld:count"
+XID_INFO, STATUS, COUNTS = "gpustack:gpu_last_xid:info", "gpustack:gpu_health:status", "DCGM_EXP_XID_ERRORS_COUNT"
 READY = "gpustack:node_ready:bool"
-XID_NODES, FAULTY = "gpustack:xid_nodes:count", "gpustack:node_gpus_faulty:count"
+XID_NODES, FAULTY_COUNT = "gpustack:xid_nodes:count", "gpustack:node_gpus_faulty:count"
 WATCH, UNKNOWN = find_rank("watch"), find_rank("unknown")
-RECORDED = {field: f"gpustack:{name}" for name, field, *_ in BOARD}
+RECORD_NAMES = {field: f"gpustack:{name}" for name, field, *_ in BOARD}
 Select = Callable[[str], str]
 
 
 def build_verdict_rules() -> list[Rule]:
     return [
         Rule(
-            LAST,
+            XID_INFO,
             f'count_values by ({GPU}) (\n  "xid",\n  max by ({GPU}) ({LAST_XID})\n)',
             comment="The last Xid as a label, 0 for none.",
         ),
@@ -57,8 +57,8 @@ def join(*branches: str) -> str:
 def select_ranks(select: Select, label: str, codes: Mapping[int, Iterable[str]], table: Iterable[str]) -> str:
     """Select ranks by the code in a label: the codes of each rank, others that are in no table, which are to be
     watched, and the rest, which ask for nothing."""
-    ranked = [f"{select(match(label, '=~', listed))} * 0 + {rank}" for rank, listed in codes.items()]
-    return join(*ranked, f"{select(match(label, '!~', table))} * 0 + {WATCH}", f"{select('')} * 0")
+    ranked_series = [f"{select(match(label, '=~', rank_codes))} * 0 + {rank}" for rank, rank_codes in codes.items()]
+    return join(*ranked_series, f"{select(match(label, '!~', table))} * 0 + {WATCH}", f"{select('')} * 0")
 
 
 def match(label: str, operator: str, codes: Iterable[str]) -> str:
@@ -66,12 +66,12 @@ def match(label: str, operator: str, codes: Iterable[str]) -> str:
 
 
 def build_driver_rules() -> list[Rule]:
-    action = RECORDED[ACTION]
-    asked = [f"({action} == {value}) * 0 + {find_rank(verdict)}" for value, verdict in ASKED.items()]
+    action = RECORD_NAMES[ACTION]
+    action_ranks = [f"({action} == {value}) * 0 + {find_rank(verdict)}" for value, verdict in ASKED.items()]
     return [
         Rule(
             SIGN,
-            group(join(*asked, f"({action} > 0) * 0 + {WATCH}", f"{action} * 0")),
+            group(join(*action_ranks, f"({action} > 0) * 0 + {WATCH}", f"{action} * 0")),
             {"source": "driver", "sign": "action"},
             "What a sign asks for, as the rank of a verdict: " + name_ranks(),
         ),
@@ -85,10 +85,11 @@ def name_ranks() -> str:
 
 
 def build_flag_rule(sign: str, names: Iterable[str], verdict: Verdict) -> Rule:
+    rank = find_rank(verdict)
     parts = join(
         *(
-            f"label_replace(\n{pad_lines(f'(max by ({GPU}) ({RECORDED[name]}) > bool 0) * {find_rank(verdict)}')},\n"
-            f'  "flag", "{RECORDED[name]}", "", ""\n)'
+            f"label_replace(\n{pad_lines(f'(max by ({GPU}) ({RECORD_NAMES[name]}) > bool 0) * {rank}')},\n"
+            f'  "flag", "{RECORD_NAMES[name]}", "", ""\n)'
             for name in names
         )
     )
@@ -98,26 +99,26 @@ def build_flag_rule(sign: str, names: Iterable[str], verdict: Verdict) -> Rule:
 def build_xid_rules() -> list[Rule]:
     """Build the rules of the last Xid, of which only a serious one says something, and of those of the last minutes."""
     xids = load_xids()
-    serious = group_xids(filter(is_serious, xids))
+    serious_codes = group_xids(filter(is_serious, xids))
     nodes = f"count by (xid) (\n  count by (xid, node) ({XID_REPORTS} > 0 and on (UUID) {COUNTS})\n)"
 
     def select_last(matcher: str) -> str:
-        return f"{LAST}{{{matcher}}}"
+        return f"{XID_INFO}{{{matcher}}}"
 
     def select_recent(matcher: str) -> str:
         return f"({XID_REPORTS}{{{matcher}}} > 0 and on (UUID) {COUNTS})"
 
-    every = [*map(str, xids), "0"]
-    last = select_ranks(select_last, "xid", serious, every)
-    recent = join(
-        select_ranks(select_recent, "xid", group_xids(xids), every), f"({XID_REPORTS} and on (UUID) {COUNTS}) * 0"
+    all_codes = [*map(str, xids), "0"]
+    last_ranks = select_ranks(select_last, "xid", serious_codes, all_codes)
+    recent_ranks = join(
+        select_ranks(select_recent, "xid", group_xids(xids), all_codes), f"({XID_REPORTS} and on (UUID) {COUNTS}) * 0"
     )
-    shared = f"unless on (xid) {XID_NODES} >= {LEAST_NODES}"
+    shared_exception = f"unless on (xid) {XID_NODES} >= {LEAST_NODES}"
     return [
         Rule(XID_NODES, nodes, comment="Nodes that had an Xid within 300 s."),
         *(
-            Rule(SIGN, limit_xids(ranks, shared), {"source": "xid", "sign": sign})
-            for sign, ranks in (("last", last), ("recent", recent))
+            Rule(SIGN, limit_xids(ranks, shared_exception), {"source": "xid", "sign": sign})
+            for sign, ranks in (("last", last_ranks), ("recent", recent_ranks))
         ),
     ]
 
@@ -134,8 +135,8 @@ def group_xids(codes: Iterable[int]) -> dict[int, list[str]]:
 def limit_xids(ranks: str, exception: str = "") -> str:
     """Limit signs of Xids on nodes with MIG instances, and those of the exception, to be watched."""
     body = pad_lines(ranks)
-    whole = "\n".join(filter(None, (f"(\n{body}\n)", exception, f"unless on (node) {MIG}")))
-    return group(join(whole, f"clamp_max(\n{body},\n  {WATCH}\n)"))
+    whole_gpus = "\n".join(filter(None, (f"(\n{body}\n)", exception, f"unless on (node) {MIG}")))
+    return group(join(whole_gpus, f"clamp_max(\n{body},\n  {WATCH}\n)"))
 
 
 def build_watch_rules() -> list[Rule]:
@@ -145,28 +146,32 @@ def build_watch_rules() -> list[Rule]:
     def select(matcher: str) -> str:
         return f"({STATUS}{{{matcher}}} > {PASSED})"
 
-    is_shared = f"and on (xid) {XID_NODES} >= {LEAST_NODES}"
-    shared_gpus = f"{LAST} {is_shared} or ({XID_REPORTS} > 0 and on (UUID) {COUNTS}) {is_shared}"
+    shared_condition = f"and on (xid) {XID_NODES} >= {LEAST_NODES}"
+    shared_gpus = f"{XID_INFO} {shared_condition} or ({XID_REPORTS} > 0 and on (UUID) {COUNTS}) {shared_condition}"
     rules = []
     for origin in ("driver", "xid", "dcgm"):
-        asking = {name: known for name, known in codes.items() if known.origin == origin and known.verdict}
-        if not asking:
+        judged_codes = {name: code for name, code in codes.items() if code.origin == origin and code.verdict}
+        if not judged_codes:
             continue
         ranks: dict[int, list[str]] = {}
-        for name, known in asking.items():
-            ranks.setdefault(find_rank(known.verdict), []).append(name)  # type: ignore[arg-type]
+        for name, code in judged_codes.items():
+            ranks.setdefault(find_rank(code.verdict), []).append(name)  # type: ignore[arg-type]
         label = "health_error_code"
         branches = [
-            f"({STATUS}{{{match(label, '=~', listed)}}} >= {WATCH_FAILED}) * 0 + {rank}"
-            for rank, listed in sorted(ranks.items())
+            f"({STATUS}{{{match(label, '=~', code_names)}}} >= {WATCH_FAILED}) * 0 + {rank}"
+            for rank, code_names in sorted(ranks.items())
         ]
-        branches.append(f"{select(match(label, '=~', asking))} * 0 + {WATCH}")
+        branches.append(f"{select(match(label, '=~', judged_codes))} * 0 + {WATCH}")
         if origin == "dcgm":
-            silent = [name for name, known in codes.items() if not known.verdict]
+            silent_codes = [name for name, code in codes.items() if not code.verdict]
             branches.append(f"{select(match(label, '!~', codes))} * 0 + {WATCH}")
-            branches += [f"{select(match(label, '=~', silent))} * 0", f"({STATUS} <= {PASSED}) * 0"]
-        ranked = join(*branches)
-        expr = limit_xids(ranked, f"unless on (node, UUID) ({shared_gpus})") if origin == "xid" else group(ranked)
+            branches += [f"{select(match(label, '=~', silent_codes))} * 0", f"({STATUS} <= {PASSED}) * 0"]
+        watch_ranks = join(*branches)
+        expr = (
+            limit_xids(watch_ranks, f"unless on (node, UUID) ({shared_gpus})")
+            if origin == "xid"
+            else group(watch_ranks)
+        )
         rules.append(Rule(SIGN, expr, {"source": origin, "sign": "watch"}))
     return rules
 
@@ -175,44 +180,46 @@ def build_kubelet_rules() -> list[Rule]:
     """Build the rules of GPUs that the kubelet withholds, which it counts and does not name."""
     capacity, allocatable = (f"kube_node_status_{name}{{{RESOURCES}}}" for name in ("capacity", "allocatable"))
     difference = f"max by (node, resource) ({capacity})\n- on (node, resource)\nmax by (node, resource) ({allocatable})"
-    one_sided = [
+    exceptions = [
         f"unless on (node) ({first} unless on (node, resource) {second})"
         for first, second in ((capacity, allocatable), (allocatable, capacity))
     ]
-    others = f'{SIGN}{{source!="kubelet"}}'
-    faulty = f"({group(others)} > 0 or {SILENT})"
-    present = group("gpustack:gpu:info")
-    shared = f'kube_node_labels{{{STRATEGY}=~"{"|".join(SHARED)}"}}'
-    withheld = f"({WITHHELD} > 0 unless on (node) {shared})"
-    everything = f"({present} or {SILENT}) * 0"
+    other_signs = f'{SIGN}{{source!="kubelet"}}'
+    faulty_gpus = f"({group(other_signs)} > 0 or {SILENT_GPUS})"
+    present_gpus = group("gpustack:gpu:info")
+    shared_nodes = f'kube_node_labels{{{STRATEGY}=~"{"|".join(SHARED)}"}}'
+    withheld_nodes = f"({WITHHELD_UNITS} > 0 unless on (node) {shared_nodes})"
+    all_gpus = f"({present_gpus} or {SILENT_GPUS}) * 0"
     return [
         Rule(
-            SILENT,
+            SILENT_GPUS,
             f"(\n{pad_lines(HEARD)}\n)\nunless on (UUID) gpustack:gpu:info\nand on (node) {capacity}",
             comment="GPUs of nodes with GPUs that were heard of within a day, and are not now.",
         ),
         Rule(
-            WITHHELD,
+            WITHHELD_UNITS,
             "\n".join(
                 (
                     f"sum by (node) (\n  clamp_min(\n{pad_lines(pad_lines(difference))},\n    0\n  )\n)",
-                    *one_sided,
+                    *exceptions,
                     f"unless on (node) {READY} == 0",
                 )
             ),
             comment="Units of NVIDIA's resources that the kubelet of a node which is Ready does not offer.",
         ),
         Rule(
-            FAULTY,
-            f"count by (node) {faulty}",
+            FAULTY_COUNT,
+            f"count by (node) {faulty_gpus}",
             comment="GPUs of a node that are silent, or of which a source other than the kubelet names a fault.",
         ),
         Rule(
             SIGN,
             join(
-                f"{everything} and on (node) {WITHHELD} == 0",
-                f"{faulty} * 0 + {find_rank('reset')}\nand on (node) ({withheld} >= on (node) {FAULTY})",
-                f"({present} * 0 unless on (node, UUID) {faulty})\nand on (node) ({withheld} == on (node) {FAULTY})",
+                f"{all_gpus} and on (node) {WITHHELD_UNITS} == 0",
+                f"{faulty_gpus} * 0 + {find_rank('reset')}\n"
+                f"and on (node) ({withheld_nodes} >= on (node) {FAULTY_COUNT})",
+                f"({present_gpus} * 0 unless on (node, UUID) {faulty_gpus})\n"
+                f"and on (node) ({withheld_nodes} == on (node) {FAULTY_COUNT})",
             ),
             {"source": "kubelet", "sign": "withheld"},
         ),
@@ -220,26 +227,26 @@ def build_kubelet_rules() -> list[Rule]:
 
 
 def build_verdict_rule() -> Rule:
-    worst = f"max by ({GPU}) ({SIGN})"
-    by_source = f"max by ({GPU}, source) ({SIGN})"
-    heavy = f"count by ({GPU}) ({by_source} > {UNKNOWN})"
-    withheld = f'{SIGN}{{source="kubelet"}} == {find_rank("reset")}'
-    lost = f"({SILENT} and on (node, UUID) {withheld} and on (node) gpustack:gpu:info)"
-    judged = join(
-        f"{worst} and ({heavy}) >= {LEAST_SOURCES}",
-        f"max by ({GPU}) ({SIGN} < {UNKNOWN} > {WATCH}) and ({heavy})",
-        f"({heavy}) * 0 + {WATCH}",
-        f"{worst} > 0",
-        f"(count by ({GPU}) ({by_source}) < {LEAST_SOURCES}) * 0 + {UNKNOWN}",
-        worst,
+    worst_rank = f"max by ({GPU}) ({SIGN})"
+    source_ranks = f"max by ({GPU}, source) ({SIGN})"
+    source_count = f"count by ({GPU}) ({source_ranks} > {UNKNOWN})"
+    withheld_gpus = f'{SIGN}{{source="kubelet"}} == {find_rank("reset")}'
+    lost_gpus = f"({SILENT_GPUS} and on (node, UUID) {withheld_gpus} and on (node) gpustack:gpu:info)"
+    judged_ranks = join(
+        f"{worst_rank} and ({source_count}) >= {LEAST_SOURCES}",
+        f"max by ({GPU}) ({SIGN} < {UNKNOWN} > {WATCH}) and ({source_count})",
+        f"({source_count}) * 0 + {WATCH}",
+        f"{worst_rank} > 0",
+        f"(count by ({GPU}) ({source_ranks}) < {LEAST_SOURCES}) * 0 + {UNKNOWN}",
+        worst_rank,
         f"{group('gpustack:gpu:info')} * 0 + {UNKNOWN}",
     )
     return Rule(
         VERDICT,
         join(
-            f"{lost} * 0 + {find_rank('reboot')}",
-            f"{SILENT} * 0 + {UNKNOWN}",
-            f"(\n{pad_lines(judged)}\n) unless on (node, UUID) {SILENT}",
+            f"{lost_gpus} * 0 + {find_rank('reboot')}",
+            f"{SILENT_GPUS} * 0 + {UNKNOWN}",
+            f"(\n{pad_lines(judged_ranks)}\n) unless on (node, UUID) {SILENT_GPUS}",
         ),
         comment="The verdict on a GPU by the sources in Prometheus: " + name_ranks(),
     )

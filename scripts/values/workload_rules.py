@@ -6,12 +6,13 @@ from scripts.values.normalise import SMALL, Rule, group_by_workload, normalize_m
 JOBS = 'owner_kind=~".*Job",owner_is_controller="true"'
 JOB = "workload_namespace, job_name, modelName, signal"
 IDLE_POWER_OF_HALF_HOURS = "gpustack:model_idle_power:min30m"
-USED = '{workload_pod!="",GPU_I_ID=""}'
+POD_GPUS = '{workload_pod!="",GPU_I_ID=""}'
 # Whole GPUs that a pod has, means of ten minutes. A clock says something of a busy GPU only.
 SIGNALS = {
-    "tensor": f"avg_over_time(gpustack:gpu_tensor_active:ratio{USED}[10m])",
-    "dram": f"avg_over_time(gpustack:gpu_dram_active:ratio{USED}[10m])",
-    "sm_clock": f"(avg_over_time(gpustack:gpu_active:ratio{USED}[10m]) > 0.2) * 0\n+ on (node, UUID) group_left ()\n"
+    "tensor": f"avg_over_time(gpustack:gpu_tensor_active:ratio{POD_GPUS}[10m])",
+    "dram": f"avg_over_time(gpustack:gpu_dram_active:ratio{POD_GPUS}[10m])",
+    "sm_clock": f"(avg_over_time(gpustack:gpu_active:ratio{POD_GPUS}[10m]) > 0.2) * 0\n"
+    "+ on (node, UUID) group_left ()\n"
     'max by (node, UUID) (avg_over_time(gpustack:gpu_sm_clock:hertz{GPU_I_ID=""}[10m]))',
 }
 
@@ -21,15 +22,15 @@ def group_by_pod(expr: str) -> str:
 
 
 def build_pod_rules() -> list[Rule]:
-    now, before = "gpustack:gpu_xid_errors:count5m", "gpustack:gpu_xid_errors:count5m offset 1m"
-    counted = group_by_workload(normalize_metric('DCGM_EXP_XID_ERRORS_COUNT{xid!~"0?"}', SMALL), "xid")
+    current_counts, earlier_counts = "gpustack:gpu_xid_errors:count5m", "gpustack:gpu_xid_errors:count5m offset 1m"
+    error_counts = group_by_workload(normalize_metric('DCGM_EXP_XID_ERRORS_COUNT{xid!~"0?"}', SMALL), "xid")
     owner = group_by_pod(f"kube_pod_owner{{{JOBS}}}")
-    killed = group_by_pod('kube_pod_container_status_last_terminated_reason{reason="OOMKilled"}')
+    killed_pods = group_by_pod('kube_pod_container_status_last_terminated_reason{reason="OOMKilled"}')
     return [
         Rule(
             "gpustack:gpu_xid_begun:count5m",
-            f"{counted}\nand on (node, UUID, GPU_I_ID, xid) (\n"
-            f"  {now} > {before}\n  or\n  {now} > 0 unless {before} > 0\n)",
+            f"{error_counts}\nand on (node, UUID, GPU_I_ID, xid) (\n"
+            f"  {current_counts} > {earlier_counts}\n  or\n  {current_counts} > 0 unless {earlier_counts} > 0\n)",
             comment="In its first minute, when the pod beside it still is that which had it.",
         ),
         Rule(
@@ -37,7 +38,9 @@ def build_pod_rules() -> list[Rule]:
             "max by (workload_namespace, workload_pod, job_name) (\n"
             f"{pad_lines(replace_label(owner, 'job_name', 'owner_name'))}\n)",
         ),
-        Rule("gpustack:pod_oom_killed:bool", f"max by (workload_namespace, workload_pod) (\n{pad_lines(killed)}\n)"),
+        Rule(
+            "gpustack:pod_oom_killed:bool", f"max by (workload_namespace, workload_pod) (\n{pad_lines(killed_pods)}\n)"
+        ),
     ]
 
 
@@ -65,13 +68,13 @@ def build_job_rules() -> list[Rule]:
 
 def join_job(expr: str) -> str:
     """Join the name of the job; a pod without one is a job of its own."""
-    alone = replace_label(
+    lone_pods = replace_label(
         f"{expr}\nunless on (workload_namespace, workload_pod) gpustack:pod_job:info", "job_name", "workload_pod"
     )
     return (
         f"(\n{pad_lines(expr)}\n)\n"
         "* on (workload_namespace, workload_pod) group_left (job_name) gpustack:pod_job:info\n"
-        f"or\n{alone}"
+        f"or\n{lone_pods}"
     )
 
 
