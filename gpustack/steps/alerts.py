@@ -75,8 +75,8 @@ def add_annotations(rule: dict[str, Any], runbooks: str) -> dict[str, Any]:
         return rule
     anchor = annotations["runbook_url"].removeprefix(PAGE)
     url = f"{runbooks}#{anchor}" if runbooks else VENDOR
-    added = {"runbook_url": url, "runbook": f"gpustack explain alert-{anchor}"}
-    return rule | {"annotations": {"impact": IMPACTS[rule["labels"]["severity"]], **annotations, **added}}
+    runbook_annotations = {"runbook_url": url, "runbook": f"gpustack explain alert-{anchor}"}
+    return rule | {"annotations": {"impact": IMPACTS[rule["labels"]["severity"]], **annotations, **runbook_annotations}}
 
 
 def build_objects(view: View) -> list[Object]:

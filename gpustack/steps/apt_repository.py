@@ -27,11 +27,13 @@ def find_repository_mismatch(view: View, name: str, probe: Probe[Repositories] =
     if unknown := find_system_mismatch(view, name):
         return unknown
     expected_repository, actual_repository = build_repository(view, name), view[probe].by_name[name]
-    if others := find_foreign_sources(view, name, expected_repository):
-        unfit = [(source, flaw) for source in others if (flaw := describe_flaw(view, source, expected_repository))]
-        if unfit:
-            return build_source_mismatch(view, expected_repository, unfit)
-        expected_sources = f"one source, /etc/apt/{others[0].file} with the same key"
+    if foreign_sources := find_foreign_sources(view, name, expected_repository):
+        unfit_sources = [
+            (source, flaw) for source in foreign_sources if (flaw := describe_flaw(view, source, expected_repository))
+        ]
+        if unfit_sources:
+            return build_source_mismatch(view, expected_repository, unfit_sources)
+        expected_sources = f"one source, /etc/apt/{foreign_sources[0].file} with the same key"
         if actual_repository:
             return Result(f"apt repository {name}", expected_sources, "two, one of them by gpustack")
         return None
@@ -47,8 +49,8 @@ def find_repository_mismatch(view: View, name: str, probe: Probe[Repositories] =
 
 def find_refused_source(view: View, name: str) -> Result | None:
     """Return a Result where apt cannot read gpustack's own source: it reads no source at all then."""
-    refused = [line for line in view[SOURCES].errors if f"/gpustack-{name}.sources" in line]
-    return Result(f"apt repository {name}", "a source that apt can read", format_value(refused)) if refused else None
+    errors = [line for line in view[SOURCES].errors if f"/gpustack-{name}.sources" in line]
+    return Result(f"apt repository {name}", "a source that apt can read", format_value(errors)) if errors else None
 
 
 def resolve_repository(view: View, name: str) -> dict[str, str]:
@@ -158,9 +160,9 @@ def find_usable_sources(view: View) -> Mapping[str, str]:
     for name in build_apt_repositories(view.spec):
         with suppress(FactUnavailable, ValueError):
             repository = build_repository(view, name)
-            others = find_foreign_sources(view, name, repository)
-            if others and not any(describe_flaw(view, source, repository) for source in others):
-                files[name] = f"/etc/apt/{others[0].file}"
+            foreign_sources = find_foreign_sources(view, name, repository)
+            if foreign_sources and not any(describe_flaw(view, source, repository) for source in foreign_sources):
+                files[name] = f"/etc/apt/{foreign_sources[0].file}"
     return files
 
 

@@ -19,9 +19,9 @@ def merge_values(*layers: Mapping[str, Any]) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for layer in layers:
         for key, value in layer.items():
-            below = result.get(key)
-            both = isinstance(below, Mapping) and isinstance(value, Mapping)
-            result[key] = merge_values(below, value) if both else value  # type: ignore[arg-type]
+            lower_value = result.get(key)
+            are_mappings = isinstance(lower_value, Mapping) and isinstance(value, Mapping)
+            result[key] = merge_values(lower_value, value) if are_mappings else value  # type: ignore[arg-type]
     return result
 
 

@@ -24,9 +24,9 @@ def find_node_address(view: View) -> str:
     not reach, and the inventory sets none."""
     if view.host.spec.gpustack_node_ip:
         return str(view.host.spec.gpustack_node_ip)
-    reported = view[ADDRESS]
-    if view.host.connection == "local" or reported == read_reached_address(view):
-        return reported
+    reported_address = view[ADDRESS]
+    if view.host.connection == "local" or reported_address == read_reached_address(view):
+        return reported_address
     raise FactUnavailable(f"{describe_conflict(view)}; {KEY} is not set")
 
 
@@ -75,5 +75,5 @@ def is_unconfirmed(view: View) -> bool:
 
 def describe_choice(view: View) -> str:
     """Describe the address that was reached, and the addresses among which the operator may choose."""
-    listed = format_value(list_reported_addresses(view)) if view.has_fact(ADDRESSES) else "unknown"
-    return f"{describe_conflict(view)}; its addresses: {listed}"
+    addresses = format_value(list_reported_addresses(view)) if view.has_fact(ADDRESSES) else "unknown"
+    return f"{describe_conflict(view)}; its addresses: {addresses}"

@@ -69,36 +69,36 @@ def compute_changes(view: View) -> Mapping[str, Change]:
 def compute_change(node: NodeLabels, spec: HostSpec) -> Change:
     labels, conflicts, differences = dict[str, str](), list[str](), list[str]()
     for key, value in spec.gpustack_labels.items():
-        owned, actual = key in node.own_labels, node.labels.get(key)
-        is_free = actual is None or (owned and key not in node.label_managers)
-        if is_free or (owned and actual == value):
+        is_owned, actual = key in node.own_labels, node.labels.get(key)
+        is_free = actual is None or (is_owned and key not in node.label_managers)
+        if is_free or (is_owned and actual == value):
             labels[key] = value
         if actual == value:
             continue
-        text = f"{key}={'none' if actual is None else actual} instead of {value or 'an empty value'}"
+        difference = f"{key}={'none' if actual is None else actual} instead of {value or 'an empty value'}"
         if is_free:
-            differences.append(text)
+            differences.append(difference)
         else:
-            conflicts.append(f"{text}, set by {node.label_managers.get(key) or 'others'}")
+            conflicts.append(f"{difference}, set by {node.label_managers.get(key) or 'others'}")
     leftovers = sorted(node.own_labels & node.labels.keys() - spec.gpustack_labels.keys())
     differences += [f"{key}={node.labels[key]} instead of none" for key in leftovers if key not in node.label_managers]
-    wanted = [normalize_taint(taint) for taint in spec.gpustack_taints]
-    present = set(node.taints)
-    occupied = {split_taint(taint)[::2]: taint for taint in node.taints if taint not in node.own_taints}
+    expected_taints = [normalize_taint(taint) for taint in spec.gpustack_taints]
+    present_taints = set(node.taints)
+    foreign_taints = {split_taint(taint)[::2]: taint for taint in node.taints if taint not in node.own_taints}
     conflicts += [
-        f"{other} instead of {taint}"
-        for taint in wanted
-        if (other := occupied.get(split_taint(taint)[::2])) and other != taint
+        f"{foreign_taint} instead of {taint}"
+        for taint in expected_taints
+        if (foreign_taint := foreign_taints.get(split_taint(taint)[::2])) and foreign_taint != taint
     ]
-    free = [taint for taint in wanted if split_taint(taint)[::2] not in occupied]
+    free_taints = [taint for taint in expected_taints if split_taint(taint)[::2] not in foreign_taints]
     return Change(
         node.name,
         node.uid,
         labels,
         tuple(differences),
-        tuple(taint for taint in free if taint not in present),
-        tuple(taint for taint in node.own_taints if taint not in wanted),
-        tuple(free),
+        tuple(taint for taint in free_taints if taint not in present_taints),
+        tuple(taint for taint in node.own_taints if taint not in expected_taints),
+        tuple(free_taints),
         tuple(conflicts),
     )
 

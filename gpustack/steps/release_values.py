@@ -20,7 +20,7 @@ LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 MAX_KEYS = 300
 DIGEST_LENGTH = 4
 """Too short to confirm a guess: the digest of all values says whether anything differs, these only say where."""
-HIDDEN = "x"
+PLACEHOLDER = "x"
 MAX_SHOWN, MAX_VALUE = 5, 40
 
 
@@ -42,7 +42,7 @@ def list_leaves(values: Mapping[str, Any], path: str = "") -> Iterator[tuple[str
 def compute_value_digests(values: Mapping[str, Any]) -> dict[str, str]:
     """Compute the digests by key, of the first MAX_KEYS keys."""
     leaves = islice(sorted(dict(list_leaves(values)).items()), MAX_KEYS)
-    return {name: HIDDEN if is_hidden(name) else digest_value(value) for name, value in leaves}
+    return {name: PLACEHOLDER if is_hidden(name) else digest_value(value) for name, value in leaves}
 
 
 def is_hidden(name: str) -> bool:
@@ -60,14 +60,14 @@ def describe_value_differences(values: Mapping[str, Any], actual_digests: Mappin
     leaves, expected_digests = dict(list_leaves(values)), compute_value_digests(values)
     if not actual_digests:
         return ""
-    parts = [
+    differences = [
         f"{name} is missing" if name not in actual_digests else f"{name} is not {format_value(name, leaves[name])}"
         for name, digest in expected_digests.items()
         if actual_digests.get(name) != digest
     ]
-    parts += [f"{name} is not in the spec" for name in sorted(actual_digests) if name not in expected_digests]
-    more = [f"{format_count(len(parts) - MAX_SHOWN, 'key')} more"] if len(parts) > MAX_SHOWN else []
-    return ", ".join([*parts[:MAX_SHOWN], *more])
+    differences += [f"{name} is not in the spec" for name in sorted(actual_digests) if name not in expected_digests]
+    remainder = [f"{format_count(len(differences) - MAX_SHOWN, 'key')} more"] if len(differences) > MAX_SHOWN else []
+    return ", ".join([*differences[:MAX_SHOWN], *remainder])
 
 
 def format_value(name: str, value: Any) -> str:

@@ -31,8 +31,8 @@ def runs_pods(host: Host, inventory: Inventory) -> bool:
 
 def schedulable(view: View) -> Result | None:
     """The only node does not have the taint of the control plane."""
-    tainted = {node.name for node in view[NODES] if TAINT in node.taints}
-    actual = ", ".join(sorted(tainted)) or "none"
+    tainted_nodes = {node.name for node in view[NODES] if TAINT in node.taints}
+    actual = ", ".join(sorted(tainted_nodes)) or "none"
     return expect(f"nodes with {TAINT}", "none", actual, fault="control-plane-taint-single-node")
 
 

@@ -5,7 +5,7 @@ Without --host, dcgmi asks the engine of localhost, and starts one of its own wh
 (gpustack/engines/engine.py).
 """
 
-FAILED, UNKNOWN = 3, 4
+FAILED_STATUS, UNKNOWN_STATUS = 3, 4
 """Exit statuses beside 0: a test failed, and no test failed, but whether all is well is unknown."""
 DIAG_LIMIT = 120
 """Seconds of the diagnostic, as dcgmi counts them."""
@@ -17,8 +17,8 @@ def build_script(before: str = "") -> str:
 out=$({before}dcgmi diag --run 1 --json --timeout {DIAG_LIMIT})
 code=$?
 printf '%s\\n' "$out"
-case $out in *'"Fail"'*) exit {FAILED} ;; esac
-[ "$code" = 0 ] || exit {UNKNOWN}
+case $out in *'"Fail"'*) exit {FAILED_STATUS} ;; esac
+[ "$code" = 0 ] || exit {UNKNOWN_STATUS}
 case $out in *'"Pass"'*) exit 0 ;; esac
-exit {UNKNOWN}
+exit {UNKNOWN_STATUS}
 """

@@ -19,7 +19,7 @@ from gpustack.probes.gpu.engine_pods import format_image
 from gpustack.probes.kubernetes.applied_objects import CRON_JOBS, PRIORITY_CLASSES, AppliedObject
 from gpustack.probes.kubernetes.taints import GATE_TOLERATION, USER_TOLERATIONS
 from gpustack.steps.applied_objects import Object, build_object
-from gpustack.steps.care.diagnostic import FAILED, build_script
+from gpustack.steps.care.diagnostic import FAILED_STATUS, build_script
 from gpustack.steps.gpu.hosts import count_host_gpus, map_gpu_nodes, select_sharing
 from gpustack.vocabulary.care_jobs import PREFIX
 
@@ -95,7 +95,7 @@ def build_cron_job(view: View, node: str, gpus: int) -> Object:
                 {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
                 {
                     "action": "FailJob",
-                    "onExitCodes": {"containerName": CONTAINER, "operator": "In", "values": [FAILED]},
+                    "onExitCodes": {"containerName": CONTAINER, "operator": "In", "values": [FAILED_STATUS]},
                 },
             ]
         },
@@ -150,11 +150,11 @@ def list_leftovers(view: View) -> list[tuple[str, str]]:
     not answer stays. Raise FactUnavailable where that cannot be said."""
     jobs = [name for name in view[CRON_JOBS] or {} if name.partition("/")[2].startswith(PREFIX)]
     classes = [name for name in view[PRIORITY_CLASSES] or {} if name.partition("/")[2] == PRIORITY_CLASS]
-    kept = set[str]()
+    expected_jobs = set[str]()
     if view.spec.care.enabled and jobs:
         nodes = {node.name for node in view[GPU_NODES]} - explain_left_out(view).keys()
-        kept = {f"{view.spec.gpu.namespace}/{format_name(node)}" for node in nodes}
-    leftovers = [("CronJob", name) for name in jobs if name not in kept]
+        expected_jobs = {f"{view.spec.gpu.namespace}/{format_name(node)}" for node in nodes}
+    leftovers = [("CronJob", name) for name in jobs if name not in expected_jobs]
     return leftovers + [("PriorityClass", name) for name in classes if not view.spec.care.enabled]
 
 

@@ -20,10 +20,12 @@ CRI = ("cri", "io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime", "io.c
 
 def readable(view: View) -> Result | None:
     """The files are valid TOML: with an invalid one, containerd does not start again."""
-    broken = [f"{name}: {why}" for name, why in view[CONFIGURATION].parse_errors.items()]
+    parse_errors = [f"{name}: {reason}" for name, reason in view[CONFIGURATION].parse_errors.items()]
     hint = Prose("correct the file; containerd config dump shows whether it can be read")
-    if broken:
-        return Result("configuration files of containerd", "valid TOML", format_value(broken), "operator", hint=hint)
+    if parse_errors:
+        return Result(
+            "configuration files of containerd", "valid TOML", format_value(parse_errors), "operator", hint=hint
+        )
     return None
 
 
@@ -43,22 +45,22 @@ def configuration(view: View) -> Result | None:
     """The file config.toml imports gpustack's file, whose content is as expected, does not disable CRI, and declares no
     older version."""
     configuration_files = view[CONFIGURATION]
-    wrong = []
+    differences = []
     if 0 < configuration_files.version < VERSION and not configuration_files.versioned_names:
-        wrong.append(f"config.toml is of version {configuration_files.version}")
+        differences.append(f"config.toml is of version {configuration_files.version}")
     if configuration_files.drop_in != build_drop_in(restrict_oom_score_adj=view.spec.containerd.restrict_oom_score_adj):
-        wrong.append(f"{DROP_IN} has different content" if configuration_files.drop_in else f"no {DROP_IN}")
+        differences.append(f"{DROP_IN} has different content" if configuration_files.drop_in else f"no {DROP_IN}")
     if not IMPORTS & set(configuration_files.imports):
-        wrong.append("config.toml does not import conf.d")
-    if disabled := set(CRI) & set(configuration_files.disabled_plugins.get("config.toml", ())):
-        wrong.append(f"config.toml disables {format_value(disabled)}")
-    if not wrong:
+        differences.append("config.toml does not import conf.d")
+    if disabled_plugins := set(CRI) & set(configuration_files.disabled_plugins.get("config.toml", ())):
+        differences.append(f"config.toml disables {format_value(disabled_plugins)}")
+    if not differences:
         return None
     docker_note = "; containerd is restarted for it, and the containers of Docker keep running"
     return Result(
         "configuration of containerd",
         "gpustack's, imported",
-        format_value(wrong) + (docker_note if view[PACKAGES][DOCKER_CE] else ""),
+        format_value(differences) + (docker_note if view[PACKAGES][DOCKER_CE] else ""),
     )
 
 
@@ -71,8 +73,8 @@ def cri_disabled_elsewhere(view: View) -> Result | None:
 
 def find_disabling_files(view: View) -> list[str]:
     """Find files of others, below /etc/containerd, that disable CRI."""
-    disabled = view[CONFIGURATION].disabled_plugins
-    return [name for name, plugins in disabled.items() if name != "config.toml" and set(CRI) & set(plugins)]
+    disabled_plugins = view[CONFIGURATION].disabled_plugins
+    return [name for name, plugins in disabled_plugins.items() if name != "config.toml" and set(CRI) & set(plugins)]
 
 
 def build_drop_in(*, restrict_oom_score_adj: bool) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from gpustack.config.versions import read_version_set
 from gpustack.probes.containerd.images import IMAGES, LIST, VERIFIER, VERIFIERS
 from gpustack.probes.containerd.mirror import MIRROR_STATE
 
-UNVERIFIED = "images-unverified"
-OFF = "containerd.verify_images is false"
+PAGE = "images-unverified"
+OPT_OUT = "containerd.verify_images is false"
 # With any other value containerd pulls past its transfer service, which alone asks verifiers
 # (internal/cri/config/config.go of containerd 2.3, CheckLocalImagePullConfigs).
 SETTINGS = {
@@ -52,7 +52,7 @@ def image_list(view: View) -> Result | None:
     """The host has the list of images and digests: the one that the mirror signs, or that of the version set."""
     image_list_digest = view[IMAGES].list
     if not view.spec.containerd.verify_images:
-        return Result(LIST, f"none: {OFF}", "present") if image_list_digest else None
+        return Result(LIST, f"none: {OPT_OUT}", "present") if image_list_digest else None
     expected_digest = (
         view[MIRROR_STATE].images if resolve_mirror(view.spec) else compute_digest(render_pinned_images(view.spec))
     )
@@ -65,7 +65,7 @@ def image_verifier(view: View) -> Result | None:
     """The image verifier is where containerd looks for it."""
     images = view[IMAGES]
     if not view.spec.containerd.verify_images:
-        return Result(VERIFIER, f"none: {OFF}", "present") if images.verifier else None
+        return Result(VERIFIER, f"none: {OPT_OUT}", "present") if images.verifier else None
     if images.verifier == compute_verifier_digest() and images.mode == "755 root":
         return None
     return Result(VERIFIER, "gpustack's, 755 root", f"different, {images.mode}" if images.verifier else "none")
@@ -83,16 +83,18 @@ def pulls_verified(view: View) -> Result | None:
         wrong.append(f"bin_dir = {settings.get('bin_dir', '(unknown option)')}")
     if "registry" in settings:
         wrong.append("registry.mirrors, configs or auths")
-    hint = Command("gpustack", "explain", UNVERIFIED)
+    hint = Command("gpustack", "explain", PAGE)
     subject = "image verification of containerd"
     return Result(subject, "enabled", format_value(wrong), "operator", hint=hint) if wrong else None
 
 
 def images_as_listed(view: View) -> Result | None:
     """Images that are already on the host have the listed digest."""
-    others = view[IMAGES].mismatched_images if view.spec.containerd.verify_images else ()
-    if others:
-        return Result("images", "with the digests of the list", f"with a different digest: {format_value(others)}")
+    mismatched_images = view[IMAGES].mismatched_images if view.spec.containerd.verify_images else ()
+    if mismatched_images:
+        return Result(
+            "images", "with the digests of the list", f"with a different digest: {format_value(mismatched_images)}"
+        )
     return None
 
 

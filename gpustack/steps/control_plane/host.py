@@ -72,18 +72,20 @@ def kubelet(view: View) -> Result | None:
 
 def certificates(view: View) -> Result | None:
     """The certificates of the control plane are valid for at least 30 days."""
-    soon, all_certificates = view.started_at + timedelta(days=30), view[CERTIFICATES]
+    deadline, all_certificates = view.started_at + timedelta(days=30), view[CERTIFICATES]
     if not all_certificates and not view[FILES].lacks(ADMIN):
         hint = Command("kubeadm", "init", "phase", "certs", "apiserver", "--config", CONFIG)
         return Result("certificates of the control plane", "present", "none", cure="operator", hint=hint)
-    ending = {
-        certificate.subject: certificate.expires for certificate in all_certificates if certificate.expires < soon
+    expiry_times = {
+        certificate.subject: certificate.expires for certificate in all_certificates if certificate.expires < deadline
     }
-    if not ending:
+    if not expiry_times:
         return None
-    dates = ", ".join(f"{subject} until {until:%Y-%m-%d}" for subject, until in sorted(ending.items()))
+    dates = ", ".join(
+        f"{subject} until {expiry_time:%Y-%m-%d}" for subject, expiry_time in sorted(expiry_times.items())
+    )
     hint = Command("kubeadm", "certs", "renew", "all", note="then restart the four static pods")
-    is_latent = all(until > view.started_at for until in ending.values())
+    is_latent = all(expiry_time > view.started_at for expiry_time in expiry_times.values())
     return Result(
         "certificates of the control plane",
         "valid for at least 30 days",

@@ -52,16 +52,16 @@ def networks(view: View) -> Result | None:
 
 def certificate_names(view: View) -> Result | None:
     """The certificate of the API server covers every name in kubernetes.cert_sans."""
-    covered = {
+    covered_names = {
         name
         for certificate in view[CERTIFICATES]
         if certificate.subject == "kube-apiserver"
         for name in certificate.names
     }
-    missing = set(view.spec.kubernetes.cert_sans) - covered
-    if not missing:
+    missing_names = set(view.spec.kubernetes.cert_sans) - covered_names
+    if not missing_names:
         return None
-    expected_names = f"valid for {format_value(missing)}"
+    expected_names = f"valid for {format_value(missing_names)}"
     return Result(
         "certificate of the API", expected_names, "not valid for these names", choose_cure(view), hint=NAMES_HINT
     )

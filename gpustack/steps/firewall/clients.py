@@ -49,6 +49,6 @@ def describe_clients(snapshot: Snapshot) -> str:
 def describe_clients_of(view: View) -> str:
     sources = view.spec.firewall.sources
     clients = list_controllers(view) if sources is None else [str(network) for network in sources]
-    who = format_value(clients) if clients else "nobody else"
-    api = f"Firewall: the API ({API_PORT}) of {view.location} lets in nodes, pods and {who}"
-    return f"{api}; NodePorts ({NODE_PORTS}) let in nodes, pods and {who if sources else 'nobody else'}."
+    client_names = format_value(clients) if clients else "nobody else"
+    api = f"Firewall: the API ({API_PORT}) of {view.location} lets in nodes, pods and {client_names}"
+    return f"{api}; NodePorts ({NODE_PORTS}) let in nodes, pods and {client_names if sources else 'nobody else'}."

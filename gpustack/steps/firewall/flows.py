@@ -15,7 +15,7 @@ from gpustack.config.spec import Spec
 
 Source = Literal["self", "nodes", "pods", "clients", "any", "host"]
 Role = Literal["control_plane", "all"]
-ANY, LOOPBACK = "0.0.0.0/0", "lo"
+ANY_NETWORK, LOOPBACK = "0.0.0.0/0", "lo"
 NODE_PORTS = "30000-32767"
 SERVICE_PROTOCOLS = ("tcp", "udp", "sctp")
 
@@ -91,9 +91,9 @@ def build_flow_entries(spec: Spec, node_addresses: Sequence[str], *, node_ports:
         "nodes": [f"{address}/32" for address in sorted(set(node_addresses), key=IPv4Address)],
         "pods": [str(spec.kubernetes.pod_cidr)],
         "clients": [str(network) for network in spec.firewall.sources or ()],
-        "any": [ANY],
+        "any": [ANY_NETWORK],
     }
-    is_open = ANY in addresses["clients"]
+    is_open = ANY_NETWORK in addresses["clients"]
     return [
         build_entry(flow, kind, addresses[flow.destination if kind == "host" else kind])
         for flow in list_flows(spec, node_ports=node_ports)
@@ -166,6 +166,6 @@ def list_guarded_rules(flows: Iterable[Mapping[str, Any]], *, control_plane: boo
 def list_service_rules(flows: Iterable[Mapping[str, Any]]) -> frozenset[str]:
     """List who may reach NodePorts of Services, in the form of `list_rules`; nobody is named where anybody may."""
     networks = {address for flow in flows if flow["to"] == "services" for address in flow["addresses"]}
-    if ANY in networks:
+    if ANY_NETWORK in networks:
         return frozenset()
     return frozenset(f"in {proto} {network} {NODE_PORTS}" for network in networks for proto in SERVICE_PROTOCOLS)

@@ -29,19 +29,19 @@ def metrics_ports_blocked(view: View) -> Result | None:
     packets = find_admitted_packets(view) if view.spec.firewall.manage else []
     if not packets:
         return None
-    admitted = f"{packets[0]}, an address outside the cluster, is allowed" + (
+    actual = f"{packets[0]}, an address outside the cluster, is allowed" + (
         f" (and {len(packets) - 1} more)" if len(packets) > 1 else ""
     )
-    return Result("metrics of the control plane", "open only to nodes and pods", admitted)
+    return Result("metrics of the control plane", "open only to nodes and pods", actual)
 
 
 def guard_is_kept(view: View) -> Result | None:
     """The table of gpustack for these ports, if there is one, is loaded, is restored at boot, and matches this
     cluster."""
-    live, stored = list_loaded_passes(view[FIREWALL].filter), view[STORED_RULES].guard
+    live_passes, stored_passes = list_loaded_passes(view[FIREWALL].filter), view[STORED_RULES].guard
     if not view.spec.firewall.manage or not has_guard(view):
         return None
-    differences = describe_table_drift(view, list_guard_clients(view), live, stored)
+    differences = describe_table_drift(view, list_guard_clients(view), live_passes, stored_passes)
     if differences:
         return Result("gpustack's nftables table for the metrics", "the rules of this cluster", differences)
     return None

@@ -23,12 +23,14 @@ def node_ports_are_restricted(view: View) -> Result | None:
     state = choose_node_ports_state(view)
     if not state:
         return None
-    live, stored = list_loaded_service_passes(view[FIREWALL].filter), view[STORED_RULES].node_ports
-    differences = describe_table_drift(view, list_clients(view) if state == "present" else frozenset(), live, stored)
+    live_passes, stored_passes = list_loaded_service_passes(view[FIREWALL].filter), view[STORED_RULES].node_ports
+    differences = describe_table_drift(
+        view, list_clients(view) if state == "present" else frozenset(), live_passes, stored_passes
+    )
     if not differences:
         return None
     expected = "open only to nodes, pods and firewall.sources" if state == "present" else "open to anybody"
-    is_open = state == "present" and not live
+    is_open = state == "present" and not live_passes
     return Result("NodePorts of Services", expected, "open to anybody" if is_open else differences)
 
 

@@ -25,7 +25,7 @@ from gpustack.probes.network.addresses import ADDRESS
 from gpustack.probes.network.controller import CONTROLLER
 from gpustack.probes.proof import SERVICES
 from gpustack.steps.firewall.flows import (
-    ANY,
+    ANY_NETWORK,
     NODE_PORTS,
     build_controller_entries,
     build_flow_entries,
@@ -57,10 +57,10 @@ def compute_known_addresses(view: View) -> dict[str, str]:
     """Compute the known node addresses. Raise FactUnavailable where only the operator can set the address of a host:
     rules without it would shut it out."""
     host_views = [View(view.snapshot, host.name) for host in view.hosts]
-    if unconfirmed := [
+    if unconfirmed_hosts := [
         host_view.location for host_view in host_views if host_view.reached and is_unconfirmed(host_view)
     ]:
-        raise FactUnavailable(f"the address of {format_value(unconfirmed)} is to be set in the inventory ({KEY})")
+        raise FactUnavailable(f"the address of {format_value(unconfirmed_hosts)} is to be set in the inventory ({KEY})")
     return {
         host_view.location: find_node_address(host_view)
         for host_view in host_views
@@ -185,7 +185,7 @@ def list_sources(
     flow: Mapping[str, Any], pod_address: str, by_kind: Sequence[tuple[str, int]]
 ) -> Sequence[tuple[str, int]]:
     """List an address of each kind of source. Clients that may be anybody are the nodes, too."""
-    if flow["sources"] == "clients" and ANY not in flow["addresses"]:
+    if flow["sources"] == "clients" and ANY_NETWORK not in flow["addresses"]:
         networks = [IPv4Network(address) for address in flow["addresses"]]
         return [(str(network[min(1, network.num_addresses - 1)]), 1) for network in networks]
     return [(pod_address, 1)] if flow["sources"] == "pods" else by_kind

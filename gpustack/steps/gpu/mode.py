@@ -29,15 +29,15 @@ MODULES = {
     "debian": {"open": "nvidia-kernel-open-dkms", "proprietary": "nvidia-kernel-dkms"},
     "ubuntu": {"open": "nvidia-dkms-open", "proprietary": "nvidia-dkms"},
 }
-# Of exactly the driver's version; up to branch 575 with the branch in its name (NVIDIA/gpu-driver-container).
-FABRIC, FABRIC_UNBRANCHED = "nvidia-fabricmanager", 580
+# The package has exactly the driver's version. Up to branch 575 its name has the branch (NVIDIA/gpu-driver-container).
+FABRIC, UNNUMBERED_FABRIC_BRANCH = "nvidia-fabricmanager", 580
 
-# The first branch that names for Ubuntu do not have in them: those that do end with 580 (pull 89 of
+# The first branch whose packages for Ubuntu have no branch in their names: 580 is the last that has one (pull 89 of
 # NVIDIA/ansible-role-nvidia-driver). Up to 580.65 nvidia-smi is in nvidia-utils-BRANCH, which is empty after that
 # (NVIDIA/k8s-test-infra, deployments/nvml-mock/Dockerfile), and gone in later branches.
-UNBRANCHED = 590
+UNNUMBERED_BRANCH = 590
 # On Debian the libraries depend on it.
-PERSISTENCED = "nvidia-persistenced"
+PERSISTENCE_DAEMON = "nvidia-persistenced"
 
 # Debian's own archive has a package of this name as well.
 DEBIAN_NAMESAKE = "nvidia-kernel-dkms"
@@ -101,7 +101,7 @@ def list_expected_packages(view: View) -> tuple[str, ...]:
     if not has_nvswitches(view):
         return list_driver_packages(view)
     branch = parse_branch(view)
-    return *list_driver_packages(view), FABRIC if branch >= FABRIC_UNBRANCHED else f"{FABRIC}-{branch}"
+    return *list_driver_packages(view), FABRIC if branch >= UNNUMBERED_FABRIC_BRANCH else f"{FABRIC}-{branch}"
 
 
 def list_driver_packages(view: View) -> tuple[str, ...]:
@@ -110,10 +110,10 @@ def list_driver_packages(view: View) -> tuple[str, ...]:
         return LIBRARIES["debian"], MODULES["debian"][kind]
     libraries, module = LIBRARIES["ubuntu"], MODULES["ubuntu"][kind]
     branch = parse_branch(view)
-    if branch >= UNBRANCHED:
-        return libraries, module, PERSISTENCED
-    of_branch = module.replace("nvidia-dkms", f"nvidia-dkms-{branch}")
-    return f"{libraries}-{branch}", of_branch, PERSISTENCED, f"nvidia-utils-{branch}"
+    if branch >= UNNUMBERED_BRANCH:
+        return libraries, module, PERSISTENCE_DAEMON
+    branch_module = module.replace("nvidia-dkms", f"nvidia-dkms-{branch}")
+    return f"{libraries}-{branch}", branch_module, PERSISTENCE_DAEMON, f"nvidia-utils-{branch}"
 
 
 def parse_branch(view: View) -> int:

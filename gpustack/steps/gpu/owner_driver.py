@@ -84,5 +84,7 @@ def list_loose_parts(view: View) -> list[str]:
     """List the packages of the driver that unattended upgrades may replace. Raise FactUnavailable."""
     if not view[UNATTENDED]:
         return []
-    excluded, packages = view[GPU_GUARD], view[GPU_PACKAGES]
-    return [name for name in list_driver_parts(view) if not packages[name].held and not name.startswith(excluded)]
+    excluded_prefixes, packages = view[GPU_GUARD], view[GPU_PACKAGES]
+    return [
+        name for name in list_driver_parts(view) if not packages[name].held and not name.startswith(excluded_prefixes)
+    ]

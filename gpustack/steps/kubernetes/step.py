@@ -23,10 +23,10 @@ from gpustack.probes.packages.dpkg import SOURCES
 from gpustack.probes.packages.software import PACKAGES, REPOSITORIES
 from gpustack.steps.apt_repository import find_repository_mismatch
 from gpustack.steps.egress_files import find_daemon_mismatch, find_file_mismatch
-from gpustack.steps.kubernetes.versions import VERSIONED, find_foreign_packages, origin, versions
+from gpustack.steps.kubernetes.versions import KUBERNETES_PACKAGES, find_foreign_packages, origin, versions
 from gpustack.steps.step import Step
 
-NAMES = (*VERSIONED, "cri-tools", "kubernetes-cni")
+NAMES = (*KUBERNETES_PACKAGES, "cri-tools", "kubernetes-cni")
 
 
 def repository(view: View) -> Result | None:

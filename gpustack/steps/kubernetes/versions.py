@@ -9,7 +9,7 @@ from gpustack.command import Command, Hint, Prose
 from gpustack.config.resolution import resolve_kubernetes_version
 from gpustack.probes.packages.software import PACKAGES
 
-VERSIONED = ("kubelet", "kubeadm", "kubectl")
+KUBERNETES_PACKAGES = ("kubelet", "kubeadm", "kubectl")
 
 
 def origin(view: View) -> Result | None:
@@ -26,14 +26,14 @@ def origin(view: View) -> Result | None:
 def find_foreign_packages(view: View) -> dict[str, str]:
     """Find packages of another program, with their versions. Kubernetes is at 1.x: other versions are another
     program's."""
-    package_versions = {name: package.version for name in VERSIONED if (package := view[PACKAGES][name])}
+    package_versions = {name: package.version for name in KUBERNETES_PACKAGES if (package := view[PACKAGES][name])}
     return {name: version for name, version in package_versions.items() if parse_version(version)[0] != 1}
 
 
 def versions(view: View) -> Result | None:
     """The installed packages have the version of the spec."""
     expected_version, packages = resolve_kubernetes_version(view.spec), view[PACKAGES]
-    names = [name for name in VERSIONED if name not in find_foreign_packages(view)]
+    names = [name for name in KUBERNETES_PACKAGES if name not in find_foreign_packages(view)]
     deviations = {
         name: package.version for name in names if (package := packages[name]) and package.version != expected_version
     }

@@ -11,7 +11,7 @@ from gpustack.times import DAY, parse_duration
 
 SAMPLE_BYTES = 2.0
 """Bytes of a sample on the disk: the upper end in Prometheus' documentation (Storage, Operational aspects)."""
-FILLED = 0.85
+FILL_SHARE = 0.85
 """Share of a volume that the data may fill (values.format_size_limit)."""
 SIZES = {"MB": 2**20, "GB": 2**30, "TB": 2**40}
 
@@ -29,7 +29,7 @@ def describe_short_history(view: View) -> str:
         if needed_bytes <= limit_bytes:
             return ""
         days = limit_bytes / (rate * SAMPLE_BYTES * DAY)
-        volume = ceil(needed_bytes / FILLED / MIB["Gi"] / 2**20)
+        volume = ceil(needed_bytes / FILL_SHARE / MIB["Gi"] / 2**20)
         return (
             f"Prometheus takes {rate:,.0f} samples a second, so {limit} hold {days:.0f} days, not the {retention} of "
             f"monitoring.retention: older days are missing in reports and bills. All of it needs {volume}Gi "

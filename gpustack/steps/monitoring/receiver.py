@@ -151,7 +151,7 @@ def build_inhibit_rules() -> list[dict[str, Any]]:
     the chart's, and narrower: there, one host silences the others. The chart's rule that holds back info without a
     warning beside it is left out: the spec says who gets info."""
     critical, lower = 'severity = "critical"', 'severity =~ "warning|info"'
-    same = ["alertname", "namespace", "node", "instance", "UUID"]
+    equal_labels = ["alertname", "namespace", "node", "instance", "UUID"]
     return [
         {
             "source_matchers": [critical, 'UUID != ""'],
@@ -168,8 +168,8 @@ def build_inhibit_rules() -> list[dict[str, Any]]:
             "target_matchers": ['alertname = "GpuXidApplication"'],
             "equal": ["node", "UUID"],
         },
-        {"source_matchers": [critical], "target_matchers": [lower], "equal": same},
-        {"source_matchers": ['severity = "warning"'], "target_matchers": ['severity = "info"'], "equal": same},
+        {"source_matchers": [critical], "target_matchers": [lower], "equal": equal_labels},
+        {"source_matchers": ['severity = "warning"'], "target_matchers": ['severity = "info"'], "equal": equal_labels},
     ]
 
 

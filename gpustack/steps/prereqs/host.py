@@ -27,12 +27,16 @@ REMOTE_OR_VOLATILE = (
 def system(view: View) -> Result | None:
     """The operating system is supported."""
     actual_system = view[OS]
-    allowed = ", ".join(f"{name} {version}" for name, versions in SYSTEMS.items() for version in versions)
+    supported_systems = ", ".join(f"{name} {version}" for name, versions in SYSTEMS.items() for version in versions)
     if actual_system.version in SYSTEMS.get(actual_system.id, ()):
         return None
     hint = Command("gpustack", "explain", "prereqs/system")
     return Result(
-        "operating system", f"one of {allowed}", f"{actual_system.id} {actual_system.version}", "operator", hint=hint
+        "operating system",
+        f"one of {supported_systems}",
+        f"{actual_system.id} {actual_system.version}",
+        "operator",
+        hint=hint,
     )
 
 
@@ -48,23 +52,26 @@ def architecture(view: View) -> Result | None:
 def capacity(view: View) -> Result | None:
     """CPUs, memory and, before the first installation, free disk space are at least `minimum` of the spec."""
     actual_capacity, minimum = view[CAPACITY], view.spec.minimum
-    empty = view[PACKAGES]["containerd.io"] is None
-    short = [
-        (f"{have} {what}", f"{need} {what}")
-        for have, need, what in (
+    is_empty = view[PACKAGES]["containerd.io"] is None
+    shortages = [
+        (f"{actual_amount} {resource}", f"{minimum_amount} {resource}")
+        for actual_amount, minimum_amount, resource in (
             (actual_capacity.cpus, minimum.cpus, "CPUs"),
             (actual_capacity.memory_mib, minimum.memory_mib, "MiB of memory"),
-            (actual_capacity.disk_gib, minimum.disk_gib if empty else 0, "GiB free below /var"),
+            (actual_capacity.disk_gib, minimum.disk_gib if is_empty else 0, "GiB free below /var"),
         )
-        if have < need
+        if actual_amount < minimum_amount
     ]
-    if not short:
+    if not shortages:
         return None
-    small = actual_capacity.cpus < minimum.cpus or actual_capacity.memory_mib < minimum.memory_mib
-    expected, has = f"at least {format_value([need for _, need in short])}", format_value([have for have, _ in short])
+    is_small = actual_capacity.cpus < minimum.cpus or actual_capacity.memory_mib < minimum.memory_mib
+    expected, actual = (
+        f"at least {format_value([minimum_amount for _, minimum_amount in shortages])}",
+        format_value([actual_amount for actual_amount, _ in shortages]),
+    )
     hint = Prose("give the host more, or lower `minimum` in the spec")
-    wrong = Result("size of the host", expected, has, "operator", fault="host-too-small", hint=hint)
-    return wrong if small else replace(wrong, fault="")
+    result = Result("size of the host", expected, actual, "operator", fault="host-too-small", hint=hint)
+    return result if is_small else replace(result, fault="")
 
 
 def cgroup_version(view: View) -> Result | None:
@@ -124,10 +131,14 @@ def sudo(view: View) -> Result | None:
     sudo_program = view[SUDO]
     if not (sudo_program.rust and sudo_program.needs_password):
         return None
-    other = Prose(
+    alternative = Prose(
         "ansible_become_exe: sudo.ws", note="in the inventory; without one: export ANSIBLE_BECOME_EXE=sudo.ws"
     )
-    hint = other if sudo_program.has_sudo_ws else Prose("allow sudo without a password, or install sudo beside sudo-rs")
+    hint = (
+        alternative
+        if sudo_program.has_sudo_ws
+        else Prose("allow sudo without a password, or install sudo beside sudo-rs")
+    )
     return Result("sudo", "one with a password prompt that Ansible supports", "sudo-rs", "operator", hint=hint)
 
 

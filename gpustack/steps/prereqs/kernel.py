@@ -27,11 +27,16 @@ def sysctls(view: View) -> Result | None:
     """IP forwarding and bridge-nf-call-{iptables,ip6tables} are enabled now. Missing sysctls come with a module and are
     then enabled (the default of br_netfilter)."""
     live = view[SYSCTL].live
-    off = {key: live[key] or "nothing" for key in SYSCTLS if live[key] != "1"}
-    if not off:
+    disabled_sysctls = {key: live[key] or "nothing" for key in SYSCTLS if live[key] != "1"}
+    if not disabled_sysctls:
         return None
-    absent = set(off.values()) == {"nothing"}
-    return Result("sysctls", "1 each", format_value([f"{key} = {value}" for key, value in off.items()]), passing=absent)
+    are_absent = set(disabled_sysctls.values()) == {"nothing"}
+    return Result(
+        "sysctls",
+        "1 each",
+        format_value([f"{key} = {value}" for key, value in disabled_sysctls.items()]),
+        passing=are_absent,
+    )
 
 
 def sysctls_at_boot(view: View) -> Result | None:

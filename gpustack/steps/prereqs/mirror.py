@@ -14,10 +14,10 @@ def mirror_contents(view: View) -> Result | None:
     source = view.spec.source
     if not isinstance(source, Mirror) or source.simulated == "allowed":
         return None
-    served = view[MIRROR_STATE]
-    if served.status not in (200, 404) or served.simulated is False:
+    mirror_state = view[MIRROR_STATE]
+    if mirror_state.status not in (200, 404) or mirror_state.simulated is False:
         return None
-    actual = "simulated" if served.simulated else "not stated"
+    actual = "simulated" if mirror_state.simulated else "not stated"
     hint = Command("gpustack", "explain", "mirror-simulated")
     return Result(f"GPU software of {source.mirror}", "the vendors' own", actual, "operator", hint=hint)
 

@@ -71,11 +71,11 @@ def networks(view: View) -> Result | None:
 def list_address_overlaps(view: View) -> list[str]:
     """List the addresses of the host's own links that are in a network of the cluster."""
     return [
-        f"address {address} of {link} in the network of {whose}"
+        f"address {address} of {link} in the network of {owner}"
         for link, addresses in view[ADDRESSES].items()
         if not link.startswith(POD_LINKS)
         for address in addresses
-        for whose, network in index_networks(view).items()
+        for owner, network in index_networks(view).items()
         if IPv4Address(address) in network
     ]
 
@@ -84,9 +84,9 @@ def list_name_server_overlaps(view: View) -> list[str]:
     """List the name servers that are in a network of the cluster. On a node, the tenth address of the Services is the
     cluster's own DNS."""
     return [
-        f"name server {server} in the network of {whose}"
+        f"name server {server} in the network of {owner}"
         for server in view[NAMESERVERS].servers
-        for whose, network in index_networks(view).items()
+        for owner, network in index_networks(view).items()
         if ":" not in server and IPv4Address(server) in network and not (is_member(view) and server == str(network[10]))
     ]
 

@@ -16,8 +16,8 @@ CONSEQUENCE = "each write of etcd waits for its disk (gpustack explain etcd-slow
 
 
 def describe_rotating_disk(view: View) -> str:
-    """Describe a disk for etcd that rotates, or why that is unknown; empty where none says so, where the file system is
-    refused, and where step prereqs says that nothing is known."""
+    """Describe a disk for etcd that rotates, or why that is unknown. Return an empty text where no disk says so, where
+    the file system is refused, and where step prereqs reports that nothing is known."""
     try:
         if not view.host.control_plane or is_member(view):
             return ""
@@ -28,8 +28,8 @@ def describe_rotating_disk(view: View) -> str:
     if not system.machine or is_remote_or_volatile(system.kind) or (system.disks and not names):
         return ""
     if doubt := find_doubt(system):
-        said = f"{', '.join(names)} {'says' if len(names) == 1 else 'say'} so, " if names else ""
-        return f"whether etcd will be on a disk that rotates is unknown: {said}{doubt}; {CONSEQUENCE}"
+        disk_report = f"{', '.join(names)} {'says' if len(names) == 1 else 'say'} so, " if names else ""
+        return f"whether etcd will be on a disk that rotates is unknown: {disk_report}{doubt}; {CONSEQUENCE}"
     return f"etcd will be on a disk that rotates, {', '.join(names)}: {CONSEQUENCE}"
 
 

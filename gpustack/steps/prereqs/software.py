@@ -14,11 +14,11 @@ from gpustack.steps.egress_files import find_file_mismatch
 def package_sources(view: View) -> Result | None:
     """The package sources of apt can all be read: apt reads none of them if one is incomplete. Two sources for the same
     location with different keys, one of them gpustack's, are checked by the step that owns that repository."""
-    refused = view[SOURCES].errors
-    if not refused or "gpustack-" in " ".join(refused):
+    errors = view[SOURCES].errors
+    if not errors or "gpustack-" in " ".join(errors):
         return None
     hint = Command("gpustack", "explain", "apt-sources-refused")
-    return Result("package sources", "all valid", format_value(refused), "operator", hint=hint)
+    return Result("package sources", "all valid", format_value(errors), "operator", hint=hint)
 
 
 def packages(view: View) -> Result | None:

@@ -18,22 +18,22 @@ from gpustack.ask.judge import Result, format_value
 from gpustack.ask.view import View
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.standalone.care_timer import CARE_TIMER, FOLDER, SERVICE, TIMER
-from gpustack.steps.care.diagnostic import FAILED, UNKNOWN, build_script
+from gpustack.steps.care.diagnostic import FAILED_STATUS, UNKNOWN_STATUS, build_script
 from gpustack.steps.gpu.count import list_gpus
 from gpustack.steps.standalone.files import HEADER
 from gpustack.steps.step import Step
 from gpustack.vocabulary.care_jobs import PREFIX
 
 RESULTS = ("passed", "failed", "skipped", "unknown")
-SINCE = "since"
+INSTALL_TIME = "since"
 """The file of the time at which the diagnostic was installed."""
-FILES = tuple(f"{PREFIX}{name}.prom" for name in (*RESULTS, SINCE))
+FILES = tuple(f"{PREFIX}{name}.prom" for name in (*RESULTS, INSTALL_TIME))
 PROCESS_LIMIT, RUN_LIMIT = 300, 600
 """Seconds: of dcgmi, which may hang with its engine, and of the whole unit."""
 # The names are those of /proc/PID/comm, which has 15 characters. A process that draws on a GPU counts: dcgmi would say
 # that a test failed. The diagnostic may write files where it runs, and node-exporter reads the first folder.
 BODY = f"""\
-cd {FOLDER} || exit {UNKNOWN}
+cd {FOLDER} || exit {UNKNOWN_STATUS}
 end() {{ touch {PREFIX}$1.prom; exit $2; }}
 for fd in $(find /proc/[0-9]*/fd -maxdepth 1 -lname '/dev/nvidia[0-9]*' 2>/dev/null); do
   pid=${{fd#/proc/}} pid=${{pid%%/*}}
@@ -43,12 +43,12 @@ for fd in $(find /proc/[0-9]*/fd -maxdepth 1 -lname '/dev/nvidia[0-9]*' 2>/dev/n
   end skipped 0
 done
 (
-cd /tmp || exit {UNKNOWN}
+cd /tmp || exit {UNKNOWN_STATUS}
 {build_script(f"timeout -k 10 {PROCESS_LIMIT} ")})
 case $? in
   0) end passed 0 ;;
-  {FAILED}) end failed {FAILED} ;;
-  *) end unknown {UNKNOWN} ;;
+  {FAILED_STATUS}) end failed {FAILED_STATUS} ;;
+  *) end unknown {UNKNOWN_STATUS} ;;
 esac
 """
 
@@ -56,8 +56,8 @@ esac
 def quote_command(script: str) -> str:
     """Quote a script as one word of ExecStart=, with a line of the unit file for each of its lines: systemd reads C's
     escapes, $$ and %% in a command, and joins lines at a backslash (systemd.syntax(7), systemd.service(5))."""
-    escaped = script.replace("\\", "\\\\").replace('"', '\\"').replace("$", "$$").replace("%", "%%")
-    return '"' + "\\n\\\n".join(escaped.splitlines()) + '"'
+    escaped_script = script.replace("\\", "\\\\").replace('"', '\\"').replace("$", "$$").replace("%", "%%")
+    return '"' + "\\n\\\n".join(escaped_script.splitlines()) + '"'
 
 
 def build_units(view: View) -> Mapping[str, str]:

@@ -86,8 +86,8 @@ def engine(view: View) -> Result | None:
     address = view.spec.gpu.metrics.engine
     unit, running = view[PROGRAMS].units.get(ENGINE), view[HOST_ENGINES].running
     if not any(serves_local_port(host_engine, address.rpartition(":")[2]) for host_engine in running):
-        down = Result("DCGM host engine", f"listening at {address}", "nothing", fault="standalone-engine-down")
-        return down if unit else replace(down, fault="")
+        mismatch = Result("DCGM host engine", f"listening at {address}", "nothing", fault="standalone-engine-down")
+        return mismatch if unit else replace(mismatch, fault="")
     return None if unit and unit.enabled else Result(f"{ENGINE}.service", "enabled at boot", "not enabled")
 
 
@@ -106,9 +106,9 @@ def gpu_series(view: View) -> Result | None:
     )
     if actual_count == expected_count:
         return None
-    text = "no answer" if actual_count is None else str(actual_count)
-    down = Result("GPUs of dcgm-exporter", str(expected_count), text, fault="standalone-exporter-down")
-    return down if actual_count is None and view[HOST_ENGINES].running else replace(down, fault="")
+    actual = "no answer" if actual_count is None else str(actual_count)
+    mismatch = Result("GPUs of dcgm-exporter", str(expected_count), actual, fault="standalone-exporter-down")
+    return mismatch if actual_count is None and view[HOST_ENGINES].running else replace(mismatch, fault="")
 
 
 def node_series(view: View) -> Result | None:

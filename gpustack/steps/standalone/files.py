@@ -35,9 +35,9 @@ LOOPBACK = "127.0.0.1"
 GPU_JOB = "dcgm-exporter"
 # CHANGELOG of Alertmanager: 0.26.0 reads the address of a webhook from a file, and its docs/configuration.md has
 # proxy_from_environment; 0.28.0 has msteamsv2_configs.
-CURRENT, WITH_TEAMS = (0, 26), (0, 28)
+MINIMUM_VERSION, TEAMS_VERSION = (0, 26), (0, 28)
 # The versions of systems whose package has none of it, or no Teams: packages.debian.org, packages.ubuntu.com.
-OFFERED = {("debian", "12"): (0, 25), ("ubuntu", "22.04"): (0, 23), ("ubuntu", "24.04"): (0, 26)}
+PACKAGE_VERSIONS = {("debian", "12"): (0, 25), ("ubuntu", "22.04"): (0, 23), ("ubuntu", "24.04"): (0, 26)}
 
 
 @dataclass(frozen=True)
@@ -88,12 +88,12 @@ def build_gpu_exporter(view: View) -> Service:
     metrics = view.spec.gpu.metrics
     counters = build_file("counters", "csv", render_counters(view))
     milliseconds = round(parse_duration(metrics.interval) * 1000)
-    words = [
+    arguments = [
         "/usr/bin/dcgm-exporter", f"--collectors={counters.path}", f"--address={LOOPBACK}:{metrics.port}",
         f"--remote-hostengine-info={metrics.engine}", f"--collect-interval={milliseconds}",
         f"--devices={metrics.devices}",
     ]  # fmt: skip
-    return Service(GPU_EXPORTER, " ".join(words), (counters,))
+    return Service(GPU_EXPORTER, " ".join(arguments), (counters,))
 
 
 def build_monitoring(view: View) -> list[Service]:
@@ -104,20 +104,22 @@ def build_monitoring(view: View) -> list[Service]:
     templates = build_file("notifications", "tmpl", read_templates())
     configuration = build_alertmanager_configuration(spec, RECEIVERS, build_http_config(view), templates.path)
     receivers = build_file("alertmanager", "yaml", render_yaml(configuration))
-    watch = [
+    prometheus_arguments = [
         "/usr/bin/prometheus", f"--config.file={settings.path}", "--storage.tsdb.path=/var/lib/prometheus/metrics2",
         f"--storage.tsdb.retention.time={spec.monitoring.retention}",
         f"--storage.tsdb.retention.size={format_size_limit(spec)}",
         f"--web.listen-address={LOOPBACK}:{UNIT_PORTS[PROMETHEUS]}",
     ]  # fmt: skip
-    tell = [
+    alertmanager_arguments = [
         "/usr/bin/prometheus-alertmanager", f"--config.file={receivers.path}",
         "--storage.path=/var/lib/prometheus/alertmanager", "--cluster.listen-address=",
         f"--web.listen-address={LOOPBACK}:{UNIT_PORTS[ALERTMANAGER]}",
     ]  # fmt: skip
     return [
-        Service(ALERTMANAGER, " ".join(tell), (templates, receivers), ENVIRONMENT if spec.proxy else ""),
-        Service(PROMETHEUS, " ".join(watch), (rules, settings)),
+        Service(
+            ALERTMANAGER, " ".join(alertmanager_arguments), (templates, receivers), ENVIRONMENT if spec.proxy else ""
+        ),
+        Service(PROMETHEUS, " ".join(prometheus_arguments), (rules, settings)),
     ]
 
 
@@ -130,13 +132,13 @@ def build_http_config(view: View) -> dict[str, Any]:
     return {"proxy_url": proxy.https or proxy.http} if is_old_alertmanager(view) else FROM_ENVIRONMENT
 
 
-def is_old_alertmanager(view: View, minimum: tuple[int, int] = CURRENT) -> bool:
+def is_old_alertmanager(view: View, minimum: tuple[int, int] = MINIMUM_VERSION) -> bool:
     """Tell whether the Alertmanager of the host, or the one that its system offers, is older than `minimum`. One older
     than 0.26 reads no address of a webhook from a file, and no proxy from its environment."""
     if package := view[PROGRAMS].packages.get(ALERTMANAGER):
         major, minor = package.version.split(".")[:2]
         return (int(major), int(minor)) < minimum
-    return OFFERED.get((view[OS].id, view[OS].version), minimum) < minimum
+    return PACKAGE_VERSIONS.get((view[OS].id, view[OS].version), minimum) < minimum
 
 
 def build_prometheus_configuration(view: View, rules: str) -> dict[str, Any]:

@@ -25,8 +25,8 @@ from gpustack.probes.standalone.answers import MONITORING_STATE
 from gpustack.probes.standalone.units import ALERTMANAGER, PROGRAMS, PROMETHEUS
 from gpustack.steps.egress_files import find_daemon_mismatch
 from gpustack.steps.standalone.files import (
-    CURRENT,
-    WITH_TEAMS,
+    MINIMUM_VERSION,
+    TEAMS_VERSION,
     Installation,
     build_monitoring,
     is_old_alertmanager,
@@ -36,8 +36,9 @@ from gpustack.steps.standalone.rules import derive_rules
 from gpustack.steps.standalone.units import find_command_mismatch, find_foreign_units
 from gpustack.steps.step import Step
 
-# Since which version Alertmanager has what a type needs, and what all that speak HTTP need behind a proxy with a login.
-SINCE: Mapping[str, tuple[int, int]] = {"webhook": CURRENT, "msteams": WITH_TEAMS}
+# The first version of Alertmanager that supports a type of receiver. Behind a proxy with a login, each type that speaks
+# HTTP needs MINIMUM_VERSION.
+MINIMUM_VERSIONS: Mapping[str, tuple[int, int]] = {"webhook": MINIMUM_VERSION, "msteams": TEAMS_VERSION}
 HTTP_TYPES = ("webhook", "slack", "msteams", "pagerduty")
 
 
@@ -67,8 +68,8 @@ def receivers(view: View) -> Result | None:
 
 def select_needed_version(view: View, receiver: Receiver) -> tuple[int, int]:
     """Select the version of Alertmanager that a receiver needs, (0, 0) where any will do."""
-    behind_login = CURRENT if receiver.type in HTTP_TYPES and has_login(view.spec) else (0, 0)
-    return max(SINCE.get(receiver.type or "", (0, 0)), behind_login)
+    login_version = MINIMUM_VERSION if receiver.type in HTTP_TYPES and has_login(view.spec) else (0, 0)
+    return max(MINIMUM_VERSIONS.get(receiver.type or "", (0, 0)), login_version)
 
 
 def packages_installed(view: View) -> Result | None:

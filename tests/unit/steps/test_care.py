@@ -11,7 +11,7 @@ import pytest
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.view import View
 from gpustack.config.host import Host
-from gpustack.steps.care.diagnostic import DIAG_LIMIT, FAILED, UNKNOWN
+from gpustack.steps.care.diagnostic import DIAG_LIMIT, FAILED_STATUS, UNKNOWN_STATUS
 from gpustack.steps.care.objects import (
     LONGEST_NAME,
     PRIORITY_CLASS,
@@ -113,7 +113,7 @@ def test_a_failed_test_alone_fails_the_job_by_its_policy() -> None:
     job = list_cron_jobs()[0]["spec"]["jobTemplate"]["spec"]
     preemption_rule, exit_rule = job["podFailurePolicy"]["rules"]
     assert (preemption_rule["action"], preemption_rule["onPodConditions"][0]["type"]) == ("Ignore", "DisruptionTarget")
-    assert (exit_rule["action"], exit_rule["onExitCodes"]["values"]) == ("FailJob", [FAILED])
+    assert (exit_rule["action"], exit_rule["onExitCodes"]["values"]) == ("FailJob", [FAILED_STATUS])
     assert exit_rule["onExitCodes"]["containerName"] == build_pod()["containers"][0]["name"]
     assert job["backoffLimit"] == 0
 
@@ -122,14 +122,14 @@ def test_a_failed_test_alone_fails_the_job_by_its_policy() -> None:
     ("output", "status", "code"),
     [
         (PASSED_TEST, 0, 0),
-        (FAILED_TEST, 226, FAILED),
-        (FAILED_TEST, 205, FAILED),
-        (FAILED_TEST, 0, FAILED),
-        (SKIPPED_TEST, 0, UNKNOWN),
-        (PASSED_TEST, 226, UNKNOWN),
-        (json.dumps({"DCGM Diagnostic": {"runtime_error": 'it did "Fail" to run'}}), 226, UNKNOWN),
-        ("", 0, UNKNOWN),
-        ("sh: dcgmi: not found", 127, UNKNOWN),
+        (FAILED_TEST, 226, FAILED_STATUS),
+        (FAILED_TEST, 205, FAILED_STATUS),
+        (FAILED_TEST, 0, FAILED_STATUS),
+        (SKIPPED_TEST, 0, UNKNOWN_STATUS),
+        (PASSED_TEST, 226, UNKNOWN_STATUS),
+        (json.dumps({"DCGM Diagnostic": {"runtime_error": 'it did "Fail" to run'}}), 226, UNKNOWN_STATUS),
+        ("", 0, UNKNOWN_STATUS),
+        ("sh: dcgmi: not found", 127, UNKNOWN_STATUS),
     ],
 )
 def test_the_script_tells_failed_from_unknown(tmp_path: Path, output: str, status: int, code: int) -> None:
