@@ -52,7 +52,7 @@ def test_a_change_of_a_percent_is_none_unless_it_is_asked_for() -> None:
 
 
 def test_a_rise_from_zero_that_no_reader_sees_is_no_change() -> None:
-    """Of two recordings of an H100 the second has FP16 active for 26 millionths of the time, the first never."""
+    """The second of two recordings of an H100 has FP16 active for 26 millionths of the time, the first never."""
     before, after = (read_profile(ROOT / f"examples/profiles/{name}.json") for name in ("before", "after"))
     comparison = compare_profiles(before, after)
     change = comparison.find_change("fp16")
