@@ -13,7 +13,7 @@ from gpustack.profile.stretches import Stretch, judge_stretches
 from gpustack.profile.usual import ADVICE, Usual, Workload, compare_usual, list_workload_notes
 from gpustack.profile.window import Job
 
-SHARED = (
+SHARED_NOTE = (
     "Several pods can share these GPUs: all values but utilisation and memory in use are of the whole GPU, whichever "
     "pod works on it."
 )
@@ -57,8 +57,8 @@ def analyze(
     if baseline and is_slowed_idle(baseline, limits):
         notes.append("Heat or hardware slows these GPUs down also when idle.")
     if any(window.is_shared for window in job.windows):
-        notes.append(SHARED)
+        notes.append(SHARED_NOTE)
     notes += [profile.cut] if profile.cut else []
-    above = compare_idle(job, baseline) if baseline else ()
+    idle_comparisons = compare_idle(job, baseline) if baseline else ()
     verdict = replace(verdict, notes=(*verdict.notes, *notes))
-    return Analysis(profile, job, verdict, stretches, workload, usual, above)
+    return Analysis(profile, job, verdict, stretches, workload, usual, idle_comparisons)

@@ -11,7 +11,15 @@ from gpustack.profile.limits import DEFAULT, Limits
 from gpustack.profile.signals import HARDWARE, HEAT, compute_signals
 from gpustack.profile.window import GpuWindow, Job
 
-COMPARED = ("power", "temperature", "memory_used", "pcie_receive", "pcie_transmit", "nvlink_receive", "nvlink_transmit")
+COMPARED_QUANTITIES = (
+    "power",
+    "temperature",
+    "memory_used",
+    "pcie_receive",
+    "pcie_transmit",
+    "nvlink_receive",
+    "nvlink_transmit",
+)
 UNITS = build_quantity_units()
 
 
@@ -45,27 +53,27 @@ def compare_idle(job: Job, baseline: Profile) -> tuple[IdleComparison, ...]:
     """Compare with the GPUs' own baseline, or where it has not all of them, with that of their model. Raise InputError
     for the baseline of another model."""
     windows = {window.gpu.key: window for window in baseline.job.windows}
-    own = [windows[window.gpu.key] for window in job.windows if window.gpu.key in windows]
+    own_windows = [windows[window.gpu.key] for window in job.windows if window.gpu.key in windows]
     models = {(window.gpu.model, window.gpu.profile) for window in job.windows}
     same_model = [window for window in windows.values() if (window.gpu.model, window.gpu.profile) in models]
-    if len(own) < len(job.windows) and not same_model:
-        why = f"It has {describe_gpus(baseline.job)}, and these are {describe_gpus(job)}."
-        raise InputError("profile-baseline", "The baseline is of other GPUs.", why)
-    return tuple(compare_means(job, own if len(own) == len(job.windows) else same_model))
+    if len(own_windows) < len(job.windows) and not same_model:
+        reason = f"It has {describe_gpus(baseline.job)}, and these are {describe_gpus(job)}."
+        raise InputError("profile-baseline", "The baseline is of other GPUs.", reason)
+    return tuple(compare_means(job, own_windows if len(own_windows) == len(job.windows) else same_model))
 
 
 def compare_means(job: Job, before: list[GpuWindow]) -> Iterator[IdleComparison]:
-    for name in COMPARED:
+    for name in COMPARED_QUANTITIES:
         means = [[window.compute_mean(name) for window in windows] for windows in (before, job.windows)]
-        known = [[value for value in values if value is not None] for values in means]
-        if all(known):
-            yield IdleComparison(name, UNITS[name], fmean(known[0]), fmean(known[1]))
+        known_means = [[value for value in values if value is not None] for values in means]
+        if all(known_means):
+            yield IdleComparison(name, UNITS[name], fmean(known_means[0]), fmean(known_means[1]))
 
 
 def is_slowed_idle(baseline: Profile, limits: Limits) -> bool:
     """Tell whether heat or hardware slows idle GPUs down: then the room or the board is the cause, not the workload."""
-    slowed = [window.throttle_shares.get(cause, 0.0) for window in baseline.job.windows for cause in (*HEAT, *HARDWARE)]
-    return max(slowed, default=0.0) > limits.heat_slowdown
+    shares = [window.throttle_shares.get(cause, 0.0) for window in baseline.job.windows for cause in (*HEAT, *HARDWARE)]
+    return max(shares, default=0.0) > limits.heat_slowdown
 
 
 def describe_gpus(job: Job) -> str:

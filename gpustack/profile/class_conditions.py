@@ -85,11 +85,11 @@ def list_idle_conditions(signals: Signals, limits: Limits) -> Iterable[Condition
 
 
 def list_idle_exclusions(signals: Signals, limits: Limits) -> Mapping[Id, Condition]:
-    long = expect_above("time measured", signals.seconds, limits.idle_seconds, unit="seconds")
+    duration = expect_above("time measured", signals.seconds, limits.idle_seconds, unit="seconds")
     pcie = expect_pcie_below(signals, limits.idle_pcie)
     utilisation = expect_below("utilisation", signals.utilisation, limits.idle_activity, source=f"{DEV}GPU_UTIL")
-    alive = choose_any(utilisation, expect_power_below(signals, limits.idle_activity))
-    return {"pause": long, "pcie-bound": pcie, "not-measured": alive}
+    activity = choose_any(utilisation, expect_power_below(signals, limits.idle_activity))
+    return {"pause": duration, "pcie-bound": pcie, "not-measured": activity}
 
 
 def list_partly_idle_conditions(signals: Signals, limits: Limits) -> Iterable[Condition]:
@@ -135,11 +135,11 @@ def list_imbalance_conditions(signals: Signals, limits: Limits) -> Iterable[Cond
     yield expect_several_gpus(signals)
     signs = [expect_above("spread of activity across GPUs", signals.spread, limits.imbalance)]
     if signals.engine is not None and signals.engine > limits.busy_engine:
-        for name, value, least in (
+        for name, value, threshold in (
             ("power", signals.least_power, limits.straggler_power),
             ("clock", signals.least_clock, limits.straggler_clock),
         ):
-            signs += [] if value is None else [expect_below(f"lowest {name} of a GPU, of the median", value, least)]
+            signs += [] if value is None else [expect_below(f"lowest {name} of a GPU, of the median", value, threshold)]
     yield choose_any(*signs)
 
 
@@ -147,8 +147,8 @@ def list_turn_conditions(signals: Signals, limits: Limits) -> Iterable[Condition
     """Yield the conditions of GPUs that work in turn: always as many of them."""
     yield expect_several_gpus(signals)
     turns = signals.turns
-    mixed, evenness = (turns.mixed_share, turns.evenness) if turns else (None, None)
-    yield expect_above("moments at which only a part of the GPUs works", mixed, limits.mixed_share)
+    mixed_share, evenness = (turns.mixed_share, turns.evenness) if turns else (None, None)
+    yield expect_above("moments at which only a part of the GPUs works", mixed_share, limits.mixed_share)
     yield expect_below("changes of their number, of chance", evenness, limits.evenness)
 
 
@@ -163,8 +163,8 @@ def list_waiting_conditions(signals: Signals, limits: Limits) -> Iterable[Condit
 
 
 def list_waiting_exclusions(signals: Signals, limits: Limits) -> Mapping[Id, Condition]:
-    still = expect_below("links", signals.links, limits.still_links, source=f"{PCIE}; {NVLINK}")
-    return {"launch-bound": expect_several_gpus(signals), "unseen-communication": still}
+    quiet_links = expect_below("links", signals.links, limits.still_links, source=f"{PCIE}; {NVLINK}")
+    return {"launch-bound": expect_several_gpus(signals), "unseen-communication": quiet_links}
 
 
 def list_communication_conditions(signals: Signals, limits: Limits) -> Iterable[Condition]:
@@ -242,10 +242,10 @@ def list_launch_conditions(signals: Signals, limits: Limits) -> Iterable[Conditi
 
 def list_launch_exclusions(signals: Signals, limits: Limits) -> Mapping[Id, Condition]:
     """List what excludes a wait for other GPUs, which looks alike where a step is shorter than a sample."""
-    alone = expect_below("GPUs", float(signals.gpus), 1.5, unit="count")
-    resting = expect_below("engine", signals.engine, limits.waiting_engine)
-    quiet = expect_below("network cards of the hosts", signals.network, limits.network, source=NETWORK)
-    return {"unseen-communication": choose_any(alone, resting, quiet)}
+    gpu_count = expect_below("GPUs", float(signals.gpus), 1.5, unit="count")
+    engine = expect_below("engine", signals.engine, limits.waiting_engine)
+    network = expect_below("network cards of the hosts", signals.network, limits.network, source=NETWORK)
+    return {"unseen-communication": choose_any(gpu_count, engine, network)}
 
 
 def list_latency_conditions(signals: Signals, limits: Limits) -> Iterable[Condition]:

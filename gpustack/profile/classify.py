@@ -70,17 +70,17 @@ def classify(job: Job, limits: Limits = DEFAULT, *, phases: int = 1) -> Verdict:
     if missing := tuple(find_missing_data(job, signals, limits)):
         title, notes = "There is too little data for a verdict.", list_notes("insufficient-data", signals, limits)
         return Verdict("insufficient-data", title, "none", missing, MORE_DATA, tuple(notes), signals)
-    if wrong := describe_contradiction(job):
+    if conflict := describe_contradiction(job):
         notes = list_notes("not-measured", signals, limits)
-        return Verdict("not-measured", wrong.title, "none", wrong.reasons, wrong.advice, tuple(notes), signals)
-    if waiting := judge_rest(job, limits):
-        return waiting
+        return Verdict("not-measured", conflict.title, "none", conflict.reasons, conflict.advice, tuple(notes), signals)
+    if rest_verdict := judge_rest(job, limits):
+        return rest_verdict
     neighbours: list[Neighbour] = []
     for number, candidate in enumerate(CLASSES):
         conditions = tuple(candidate.conditions(signals, limits))
         if all(condition.holds for condition in conditions):
-            below = compute_signals(list_working(job, limits), limits) if candidate.is_overlay else signals
-            second = find_next_best(CLASSES[number + 1 :], below, limits)
+            work_signals = compute_signals(list_working(job, limits), limits) if candidate.is_overlay else signals
+            second = find_next_best(CLASSES[number + 1 :], work_signals, limits)
             mixed = phases > 1 or any(window.is_shared for window in job.windows)
             return build_verdict(candidate, conditions, signals, limits, neighbours, is_mixed=mixed, second=second)
         neighbours.append(judge_neighbour(candidate, conditions, signals, limits))
@@ -91,37 +91,42 @@ def classify(job: Job, limits: Limits = DEFAULT, *, phases: int = 1) -> Verdict:
 
 def list_working(job: Job, limits: Limits) -> Job:
     """List the GPUs of a job that are not unused; all where all are."""
-    unused = list_unused(job, limits)
-    if len(unused) == len(job.windows):
+    unused_windows = list_unused(job, limits)
+    if len(unused_windows) == len(job.windows):
         return job
-    return replace(job, windows=tuple(window for window in job.windows if window not in unused))
+    return replace(job, windows=tuple(window for window in job.windows if window not in unused_windows))
 
 
 def judge_rest(job: Job, limits: Limits) -> Verdict | None:
     """Judge the GPUs that are not unused, where these wait: for the ones that are, whose ranks have ended."""
-    working, unused = list_working(job, limits), list_unused(job, limits)
-    if not unused or len(unused) == len(job.windows):
+    working, unused_windows = list_working(job, limits), list_unused(job, limits)
+    if not unused_windows or len(unused_windows) == len(job.windows):
         return None
     verdict = classify(working, limits)
     if verdict.id != "waiting":
         return None
-    does, it = ("does", "it") if len(unused) == 1 else ("do", "them")
-    note = f"{name_gpus(job, unused)} of the job {does} nothing: the others may wait for {it}."
+    verb, pronoun = ("does", "it") if len(unused_windows) == 1 else ("do", "them")
+    note = f"{name_gpus(job, unused_windows)} of the job {verb} nothing: the others may wait for {pronoun}."
     return replace(verdict, notes=(note, *verdict.notes))
 
 
 def judge_neighbour(candidate: Class, conditions: Sequence[Condition], signals: Signals, limits: Limits) -> Neighbour:
     """Judge a class whose conditions do not all hold: a measured value excludes it, or it stays open."""
-    failed = sorted((condition for condition in conditions if condition.fails), key=lambda each: each.margin)
-    if failed and failed[0].margin <= -CLOSE:
-        return Neighbour(candidate.id, failed[0], is_open=False)
-    refuting = [condition for condition in candidate.refutations(signals, limits) if condition.holds]
-    if refuting:
-        return Neighbour(candidate.id, refuting[0], is_open=False)
-    unknown = [condition for condition in conditions if condition.value is None]
-    deciding = (failed or unknown)[0]
-    unmet = [condition for condition in candidate.exclusions(signals, limits).values() if not condition.holds]
-    return Neighbour(candidate.id, deciding, is_open=True, doubts=frozenset(map(name_doubt, (deciding, *unmet))))
+    failed_conditions = sorted(
+        (condition for condition in conditions if condition.fails), key=lambda condition: condition.margin
+    )
+    if failed_conditions and failed_conditions[0].margin <= -CLOSE:
+        return Neighbour(candidate.id, failed_conditions[0], is_open=False)
+    refutations = [condition for condition in candidate.refutations(signals, limits) if condition.holds]
+    if refutations:
+        return Neighbour(candidate.id, refutations[0], is_open=False)
+    unknown_conditions = [condition for condition in conditions if condition.value is None]
+    deciding_condition = (failed_conditions or unknown_conditions)[0]
+    unmet_conditions = [
+        condition for condition in candidate.exclusions(signals, limits).values() if not condition.holds
+    ]
+    doubts = frozenset(map(name_doubt, (deciding_condition, *unmet_conditions)))
+    return Neighbour(candidate.id, deciding_condition, is_open=True, doubts=doubts)
 
 
 def build_verdict(
@@ -136,17 +141,18 @@ def build_verdict(
 ) -> Verdict:
     """Build the verdict of a class that holds. With `is_mixed` the values are of several kinds of work, so the verdict
     is low."""
-    every = {each.id: each for each in neighbours}
+    by_id = {neighbour.id: neighbour for neighbour in neighbours}
     for id, condition in candidate.exclusions(signals, limits).items():
         unmet = frozenset(() if condition.holds else (name_doubt(condition),))
-        every[id] = Neighbour(id, condition, is_open=bool(unmet), doubts=unmet)
+        by_id[id] = Neighbour(id, condition, is_open=bool(unmet), doubts=unmet)
     objections = [condition for condition in candidate.objections(signals, limits) if condition.holds]
     margin = min(condition.margin for condition in conditions)
-    doubts = len(frozenset().union(*(each.doubts for each in every.values()))) + 2 * (bool(objections) + is_mixed)
+    doubts = len(frozenset().union(*(neighbour.doubts for neighbour in by_id.values())))
+    doubts += 2 * (bool(objections) + is_mixed)
     doubts += 2 * (margin < CLOSE or signals.samples < limits.normal_samples)
     doubts += margin < CLEAR or signals.samples < limits.many_samples
     confidence = CONFIDENCE_BY_DOUBTS[min(doubts, 2)]
-    shown = candidate.is_overlay or (confidence != "high" and second not in every)
+    has_second = candidate.is_overlay or (confidence != "high" and second not in by_id)
     support = [condition for condition in candidate.support(signals, limits) if condition.holds]
     return Verdict(
         candidate.id,
@@ -156,12 +162,12 @@ def build_verdict(
         () if confidence == "low" else candidate.advice,
         tuple(list_notes(candidate.id, signals, limits)),
         signals,
-        list_excluded(every.values()),
-        list_open(every.values()),
+        list_excluded(by_id.values()),
+        list_open(by_id.values()),
         candidate.success_criterion if confidence != "low" else NO_CLASS,
         tuple(map(str, support)),
         tuple(map(str, objections)),
-        second if shown else None,
+        second if has_second else None,
         candidate.is_overlay,
     )
 
@@ -172,11 +178,11 @@ def name_doubt(condition: Condition) -> str:
 
 
 def list_excluded(neighbours: Iterable[Neighbour]) -> tuple[tuple[Id, str], ...]:
-    return tuple((each.id, each.reason) for each in neighbours if not each.is_open)
+    return tuple((neighbour.id, neighbour.reason) for neighbour in neighbours if not neighbour.is_open)
 
 
 def list_open(neighbours: Iterable[Neighbour]) -> tuple[tuple[Id, str], ...]:
-    return tuple((each.id, each.reason) for each in neighbours if each.is_open)
+    return tuple((neighbour.id, neighbour.reason) for neighbour in neighbours if neighbour.is_open)
 
 
 def find_next_best(candidates: Sequence[Class], signals: Signals, limits: Limits) -> Id | None:

@@ -17,11 +17,11 @@ from gpustack.vocabulary.amounts import format_value
 
 DOUBT = 0.05  # how often equals may be called different, over all quantities together
 UNITS = build_quantity_units()
-# What is no work: settings, and what follows from them.
-APART = ("power_limit", "clock_max", "utilisation")
-# What counts as useful work, the first that is there at all; and energy, whatever the work is.
+# Settings and what follows from them: no work is measured by these.
+EXCLUDED_QUANTITIES = ("power_limit", "clock_max", "utilisation")
+# Useful work is counted by the first of these that both runs have.
 WORK = ("tensor", "fp64", "fp32", "fp16", "dram")
-THERE = 0.05  # less activity in both is none
+ACTIVITY_FLOOR = 0.05  # less activity in both is none
 Outcome = Literal["more", "less", "same", "another-machine", "insufficient-data"]
 
 
@@ -73,19 +73,19 @@ def compare_profiles(before: Profile, after: Profile, limits: Limits = DEFAULT) 
     runs = analyze(before, limits), analyze(after, limits)
     jobs = runs[0].job, runs[1].job
     machine = compare_machines(*jobs)
-    few = tuple(find_short_runs(runs, limits))
-    changes = () if few else tuple(compare_tracks(*jobs, limits))
+    short_runs = tuple(find_short_runs(runs, limits))
+    changes = () if short_runs else tuple(compare_tracks(*jobs, limits))
     work = next((name for name in WORK for change in changes if change.name == name and is_active(change)), "")
-    others = tuple(f"{trait.name}: {trait.before}, then {trait.after}" for trait in machine if trait.differs)
-    outcome: Outcome = "insufficient-data" if few or not work else "another-machine" if others else "same"
+    differences = tuple(f"{trait.name}: {trait.before}, then {trait.after}" for trait in machine if trait.differs)
+    outcome: Outcome = "insufficient-data" if short_runs or not work else "another-machine" if differences else "same"
     if outcome == "same" and (main := next(work_change for work_change in changes if work_change.name == work)).moved:
         outcome = "more" if main.after > main.before else "less"
-    refused = few or others or (() if work else ("Neither did work that counters show.",))
-    return Comparison(*runs, outcome, work, changes, machine, refused, tuple(list_notes(runs, machine, limits)))
+    refusals = short_runs or differences or (() if work else ("Neither did work that counters show.",))
+    return Comparison(*runs, outcome, work, changes, machine, refusals, tuple(list_notes(runs, machine, limits)))
 
 
 def is_active(change: Change) -> bool:
-    return max(change.before, change.after) > THERE
+    return max(change.before, change.after) > ACTIVITY_FLOOR
 
 
 def find_short_runs(runs: Sequence[Analysis], limits: Limits) -> Iterator[str]:
@@ -96,16 +96,20 @@ def find_short_runs(runs: Sequence[Analysis], limits: Limits) -> Iterator[str]:
 
 
 def compare_tracks(before: Job, after: Job, limits: Limits) -> Iterator[Change]:
-    pairs = {name: (build_track(before, name), build_track(after, name)) for name in QUANTITIES if name not in APART}
-    known = {name: pair for name, pair in pairs.items() if all(len(track) >= limits.least_samples for track in pair)}
-    for name, (first, second) in known.items():
+    pairs = {
+        name: (build_track(before, name), build_track(after, name))
+        for name in QUANTITIES
+        if name not in EXCLUDED_QUANTITIES
+    }
+    tracks = {name: pair for name, pair in pairs.items() if all(len(track) >= limits.least_samples for track in pair)}
+    for name, (first, second) in tracks.items():
         old, new = estimate_mean(first), estimate_mean(second)
-        difference = compute_difference(old, new, DOUBT / len(known))
+        difference = compute_difference(old, new, DOUBT / len(tracks))
         noise = difference.noise if isfinite(difference.noise) else None
-        beyond = noise is not None and abs(difference.value) > noise
+        exceeds_noise = noise is not None and abs(difference.value) > noise
         is_visible = any(format_value(mean.value, UNITS[name]) != format_value(0, UNITS[name]) for mean in (old, new))
-        moved = beyond and is_visible and abs(difference.value) > limits.least_change * abs(old.value)
-        yield Change(name, old.value, new.value, noise, moved)
+        has_moved = exceeds_noise and is_visible and abs(difference.value) > limits.least_change * abs(old.value)
+        yield Change(name, old.value, new.value, noise, has_moved)
 
 
 def build_track(job: Job, name: str) -> list[float]:

@@ -83,8 +83,8 @@ def choose_all(*conditions: Condition) -> Condition:
 def choose_any(*conditions: Condition) -> Condition:
     """Choose the condition that decides where one suffices: the furthest that holds, else one that is not known, else
     the nearest."""
-    if fulfilled := [condition for condition in conditions if condition.holds]:
-        return max(fulfilled, key=lambda condition: condition.margin)
-    if unknown := [condition for condition in conditions if condition.value is None]:
-        return unknown[0]
+    if fulfilled_conditions := [condition for condition in conditions if condition.holds]:
+        return max(fulfilled_conditions, key=lambda condition: condition.margin)
+    if unknown_conditions := [condition for condition in conditions if condition.value is None]:
+        return unknown_conditions[0]
     return max(conditions, key=lambda condition: condition.margin)

@@ -97,9 +97,9 @@ def read_profile(path: Path, *, cut: bool = False) -> Profile:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         kind = describe_kind_of_file(content[:HEAD_BYTES], PROFILE)
-        why = kind or f"{place + ': ' if place else ''}expected {describe_kind(first)}"
+        reason = kind or f"{place + ': ' if place else ''}expected {describe_kind(first)}"
         message = f"{path} was cut off." if BROKEN_OFF in first["msg"] and version else f"{path} is no profile."
-        raise UsageError("profile-file", message, why, hint) from None
+        raise UsageError("profile-file", message, reason, hint) from None
     times = profile.begin, profile.end
     sound = all(map(is_sound, profile.job.windows)) and all(abs(time) <= LAST_TIME for time in times)
     if profile.schema != SCHEMA or not profile.job.windows or not sound:
@@ -118,22 +118,22 @@ def parse_profile(content: bytes, *, cut: bool) -> Profile:
         begin = WINDOWS.search(text)
         if not cut or not begin or BROKEN_OFF not in error.errors()[0]["msg"]:
             raise
-        whole, end = find_whole_objects(text, begin.end())
-        if not whole:
+        gpu_count, end = find_whole_objects(text, begin.end())
+        if not gpu_count:
             raise
-        lost = ALL_WHOLE if text[end:].lstrip().startswith("]") else SOME_WHOLE.format(format_count(whole, "GPU"))
-        return replace(ADAPTER.validate_json(f"{text[:end]}]}}}}"), cut=lost)
+        note = ALL_WHOLE if text[end:].lstrip().startswith("]") else SOME_WHOLE.format(format_count(gpu_count, "GPU"))
+        return replace(ADAPTER.validate_json(f"{text[:end]}]}}}}"), cut=note)
 
 
 def find_whole_objects(text: str, begin: int) -> tuple[int, int]:
     """Find how many objects of a list are whole, and the end of the last one."""
-    decoder, whole, end = json.JSONDecoder(), 0, begin
+    decoder, count, end = json.JSONDecoder(), 0, begin
     while True:
         try:
             _, end = decoder.raw_decode(text, COMMA.match(text, end).end())  # type: ignore[union-attr]
         except (ValueError, RecursionError):
-            return whole, end
-        whole += 1
+            return count, end
+        count += 1
 
 
 def is_sound(window: GpuWindow) -> bool:

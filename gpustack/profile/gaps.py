@@ -7,7 +7,7 @@ from gpustack.command import Command
 from gpustack.profile.limits import Limits
 from gpustack.profile.peers import name_gpus
 from gpustack.profile.signals import Signals
-from gpustack.profile.window import NEEDED, WAYS, GpuWindow, Job
+from gpustack.profile.window import DIRECTIONS, NEEDED_QUANTITIES, GpuWindow, Job
 from gpustack.vocabulary.amounts import format_level, format_value
 from gpustack.vocabulary.contradiction import Contradiction, Name, find_contradiction
 
@@ -33,45 +33,45 @@ class Disagreement:
 
 def find_missing_data(job: Job, signals: Signals, limits: Limits) -> Iterator[str]:
     """Find the reasons why there can be no verdict."""
-    if unsent := sorted({name for window in job.windows for name in window.lacking}):
-        yield f"The exporter does not send: {', '.join(unsent)}."
+    if unsent_quantities := sorted({name for window in job.windows for name in window.lacking}):
+        yield f"The exporter does not send: {', '.join(unsent_quantities)}."
     if signals.samples < limits.least_samples:
-        needed, rate = limits.least_samples, f"one in {signals.interval:.3g} s"
-        time = needed * signals.interval
-        yield f"There are {signals.samples} distinct samples, {rate}: {needed:g} take {time:.0f} s."
+        needed_samples, rate = limits.least_samples, f"one in {signals.interval:.3g} s"
+        time = needed_samples * signals.interval
+        yield f"There are {signals.samples} distinct samples, {rate}: {needed_samples:g} take {time:.0f} s."
     if signals.gaps > limits.most_gaps:
         yield f"{format_value(signals.gaps, 'ratio')} of the time has no samples."
     pods = sorted({pod for window in job.windows if len(window.pods) > 1 for pod in window.pods})
     if pods:
         yield f"GPUs changed hands within the time: {', '.join(pods)}."
     elif len({window.pods for window in job.windows}) > 1:
-        several = sorted({pod for window in job.windows for pod in window.pods})
-        yield f"The GPUs are no one workload's, but of {', '.join(several)}, or free: choose those of one."
+        owners = sorted({pod for window in job.windows for pod in window.pods})
+        yield f"The GPUs are no one workload's, but of {', '.join(owners)}, or free: choose those of one."
 
 
 def describe_contradiction(job: Job) -> Disagreement | None:
     """Describe the values of the first GPU that cannot all be true, with both numbers and the remedy."""
-    found = [(window, contradiction) for window in job.windows if (contradiction := judge_window(window))]
-    if found:
-        window, contradiction = found[0]
-        gpus = name_gpus(job, [gpu_window for gpu_window, _ in found])
+    contradictions = [(window, contradiction) for window in job.windows if (contradiction := judge_window(window))]
+    if contradictions:
+        window, contradiction = contradictions[0]
+        gpus = name_gpus(job, [gpu_window for gpu_window, _ in contradictions])
         pair = " while ".join(
             f"{LABELS.get(name, name)} is {format_side(window, name, value)}".replace("SMs is", "SM activity is")
             for name, value in zip(contradiction.names, contradiction.values, strict=True)
         )
         title = f"Activity was not measured: {pair}. Both cannot be true."
-        shown: list[Name] = [name for name in MEASURED_OTHERWISE if name not in contradiction.names]
-        beside = [
+        other_names: list[Name] = [name for name in MEASURED_OTHERWISE if name not in contradiction.names]
+        other_values = [
             f"{name} {format_side(window, name, mean)}"
-            for name in shown
+            for name in other_names
             if (mean := window.compute_mean(name)) is not None
         ]
         remedy = (RESTART, RESTART_ALONE) if contradiction.dead_counters else (COMPARE,)
-        return Disagreement(title, (f"{gpus}: {pair}", *beside), remedy)
-    if frozen := [window for window in job.windows if is_frozen(window)]:
-        gpus = name_gpus(job, frozen)
+        return Disagreement(title, (f"{gpus}: {pair}", *other_values), remedy)
+    if frozen_windows := [window for window in job.windows if is_frozen(window)]:
+        gpus = name_gpus(job, frozen_windows)
         title = "Activity was not measured: the profiling counters stand still while power changes."
-        reason = f"{gpus}: {frozen[0].samples} samples of engine, SMs, tensor cores and memory are all the same"
+        reason = f"{gpus}: {frozen_windows[0].samples} samples of engine, SMs, tensor cores and memory are all the same"
         return Disagreement(title, (reason,), (RESTART, RESTART_ALONE))
     return None
 
@@ -79,15 +79,17 @@ def describe_contradiction(job: Job) -> Disagreement | None:
 def judge_window(window: GpuWindow) -> Contradiction | None:
     peaks = {"pcie": window.pcie_peak, "nvlink": window.nvlink_peak}
     # One direction alone shows copies, too.
-    ways = [(window.compute_mean(f"{link}_{way}"), peak) for link, peak in peaks.items() for way in WAYS]
-    ways.append((window.compute_mean("dram"), 1.0))
+    rates = [
+        (window.compute_mean(f"{link}_{direction}"), peak) for link, peak in peaks.items() for direction in DIRECTIONS
+    ]
+    rates.append((window.compute_mean("dram"), 1.0))
     return find_contradiction(
         engine=window.compute_mean("engine"),
         utilisation=window.compute_mean("utilisation"),
         power=window.power_share,
         sm=window.compute_mean("sm"),
         clock=window.compute_ratio("clock", "clock_max"),
-        copies=max((mean / peak for mean, peak in ways if mean is not None and peak), default=None),
+        copies=max((mean / peak for mean, peak in rates if mean is not None and peak), default=None),
     )
 
 
@@ -102,6 +104,6 @@ def format_side(window: GpuWindow, name: Name, value: float) -> str:
 
 def is_frozen(window: GpuWindow) -> bool:
     """Tell whether all counters repeat one value that is neither 0 nor 1, while power goes on changing."""
-    counters = [window.tracks[name] for name in NEEDED]
+    counters = [window.tracks[name] for name in NEEDED_QUANTITIES]
     stands = all(len(set(track)) == 1 for track in counters) and sum(0 < track[0] < 1 for track in counters) > 1
     return stands and window.samples >= FROZEN_LEAST and len(set(window.tracks.get("power", ()))) > 2

@@ -8,10 +8,10 @@ from typing import Literal
 from gpustack.config.complaint import describe_choice
 from gpustack.errors import InputError
 from gpustack.exit_status import ExitStatus, select_status
-from gpustack.profile.compare import APART, Comparison
+from gpustack.profile.compare import EXCLUDED_QUANTITIES, Comparison
 from gpustack.profile.window import QUANTITIES
 
-NAMES = tuple(name for name in QUANTITIES if name not in APART)
+NAMES = tuple(name for name in QUANTITIES if name not in EXCLUDED_QUANTITIES)
 FORM = re.compile(r"\s*([a-z0-9_]+)\s*([<>])\s*([+-]?\d+(?:\.\d+)?)\s*%\s*")
 Outcome = Literal["failed", "passed", "unknown"]
 
@@ -38,9 +38,9 @@ def parse_gates(words: Sequence[str]) -> tuple[Gate, ...]:
     matches = [(word, FORM.fullmatch(word)) for word in words]
     if wrong := [word for word, match in matches if match is None or match[1] not in NAMES]:
         names = [re.split("[<>]", word)[0] for word in wrong]
-        known = describe_choice([name for name in names if name not in NAMES], NAMES, "Names")
-        why = f"It is NAME<NUMBER% or NAME>NUMBER%.\n{known}"
-        raise InputError("profile-fail-if", f"These expressions cannot be read: {', '.join(wrong)}", why)
+        name_hint = describe_choice([name for name in names if name not in NAMES], NAMES, "Names")
+        reason = f"It is NAME<NUMBER% or NAME>NUMBER%.\n{name_hint}"
+        raise InputError("profile-fail-if", f"These expressions cannot be read: {', '.join(wrong)}", reason)
     return tuple(Gate(word, match[1], match[2] == "<", float(match[3]) / 100) for word, match in matches if match)
 
 
@@ -55,13 +55,13 @@ def evaluate_gate(comparison: Comparison, gate: Gate) -> GateResult:
     if change.share_noise is None:
         return GateResult(gate, "unknown", f"{gate.name} drifts: its noise cannot be told from this time.")
     text = f"{change.share * 100:+,.1f} % ± {change.share_noise * 100:,.1f} %"
-    beyond = change.share < gate.share if gate.fails_below else change.share > gate.share
-    if beyond and abs(change.share) > change.share_noise:
+    is_beyond = change.share < gate.share if gate.fails_below else change.share > gate.share
+    if is_beyond and abs(change.share) > change.share_noise:
         return GateResult(gate, "failed", text)
     extreme = change.share - change.share_noise if gate.fails_below else change.share + change.share_noise
     reaches = extreme < gate.share if gate.fails_below else extreme > gate.share
-    hidden = beyond or (gate.share and change.share_noise > abs(gate.share) and reaches)
-    return GateResult(gate, "unknown" if hidden else "passed", f"{text}: too noisy to tell" if hidden else text)
+    is_hidden = is_beyond or (gate.share and change.share_noise > abs(gate.share) and reaches)
+    return GateResult(gate, "unknown" if is_hidden else "passed", f"{text}: too noisy to tell" if is_hidden else text)
 
 
 def select_exit_status(comparison: Comparison, gate_results: Sequence[GateResult]) -> ExitStatus:

@@ -95,17 +95,17 @@ NAMES = tuple(limit.name for limit in fields(Limits))
 def set_limits(words: Sequence[str]) -> Limits:
     """Set thresholds from words `NAME=VALUE`. Raise InputError that lists all words that are none."""
     values: dict[str, float] = {}
-    wrong = []
+    complaints = []
     for word in words:
         name, _, text = word.partition("=")
         number = parse_number(text)
         if name in NAMES and number is not None:
             values[name] = number
         else:
-            wrong.append(f"{word}: {'no number above 0' if name in NAMES else describe_unknown(name)}")
-    if wrong:
-        why = "\n".join([*wrong, "They are written NAME=VALUE: dram=0.6."])
-        raise InputError("profile-threshold", "A threshold cannot be read.", why)
+            complaints.append(f"{word}: {'no number above 0' if name in NAMES else describe_unknown(name)}")
+    if complaints:
+        reason = "\n".join([*complaints, "They are written NAME=VALUE: dram=0.6."])
+        raise InputError("profile-threshold", "A threshold cannot be read.", reason)
     return replace(DEFAULT, **values)
 
 

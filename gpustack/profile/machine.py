@@ -57,7 +57,7 @@ class Trait:
 
 
 def compare_machines(before: Job, after: Job) -> tuple[Trait, ...]:
-    return tuple(Trait(what, read_all(before, read), read_all(after, read)) for what, read in TRAITS.items())
+    return tuple(Trait(name, read_all(before, read), read_all(after, read)) for name, read in TRAITS.items())
 
 
 def read_all(job: Job, read: Callable[[GpuWindow], str | None]) -> str:

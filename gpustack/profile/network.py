@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from gpustack.errors import MissingDataError, UsageError
 from gpustack.metrics.prometheus import Prometheus
 
-INSIDE = "lo|veth.*|cni.*|cali.*|flannel.*|docker.*|br-.*|tunl.*|vxlan.*"
+INTERNAL_DEVICES = "lo|veth.*|cni.*|cali.*|flannel.*|docker.*|br-.*|tunl.*|vxlan.*"
 DIRECTIONS = {"receive": "received", "transmit": "transmitted"}
 
 
@@ -35,7 +35,8 @@ def shorten_name(node: str) -> str:
 
 def build_query(direction: str, seconds: int) -> str:
     ethernet = (
-        f'rate(node_network_{direction}_bytes_total{{device!~"{INSIDE}"}}[{seconds}s]) / (node_network_speed_bytes > 0)'
+        f'rate(node_network_{direction}_bytes_total{{device!~"{INTERNAL_DEVICES}"}}[{seconds}s])'
+        " / (node_network_speed_bytes > 0)"
     )
     infiniband = (
         f"rate(node_infiniband_port_data_{DIRECTIONS[direction]}_bytes_total[{seconds}s])"

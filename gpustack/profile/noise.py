@@ -12,9 +12,9 @@ from math import cbrt, ceil, inf, isfinite, sqrt
 from operator import mul
 from statistics import NormalDist, fmean
 
-FEWEST = 5  # blocks: with fewer, their means say nothing of how they differ
+LEAST_BLOCKS = 5  # with fewer blocks the spread of their means is not known
 ROUNDING = 1e-9  # of the mean: what differs by less is one value
-FURTHER = 1.3  # each lag that is looked at is so many times the one before
+LAG_FACTOR = 1.3  # times the lag that was tried before
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,13 @@ def compute_block_length(deviations: Sequence[float]) -> int | None:
     """Compute twice the lag from which on samples are not correlated beyond chance. Return None where that is more than
     there are samples for. `deviations` are the samples less their mean."""
     count, lag = len(deviations), 1
-    whole: float = sum(map(mul, deviations, deviations))
-    most = count // FEWEST
-    while sum(map(mul, deviations, deviations[lag:])) / whole > 2 / sqrt(count):
-        lag = ceil(lag * FURTHER)
-        if 2 * lag > most:
+    square_sum: float = sum(map(mul, deviations, deviations))
+    length_limit = count // LEAST_BLOCKS
+    while sum(map(mul, deviations, deviations[lag:])) / square_sum > 2 / sqrt(count):
+        lag = ceil(lag * LAG_FACTOR)
+        if 2 * lag > length_limit:
             return None
-    return max(1, min(most, max(ceil(cbrt(count)), 2 * lag)))
+    return max(1, min(length_limit, max(ceil(cbrt(count)), 2 * lag)))
 
 
 @dataclass(frozen=True)
@@ -67,11 +67,11 @@ class Difference:
 def compute_difference(before: Mean, after: Mean, doubt: float) -> Difference:
     """Compute the difference of two means. `doubt` is the share of comparisons of equals that may be called different
     (B. L. Welch, Biometrika 34, 1947)."""
-    both = before.error**2 + after.error**2
-    if not both or not isfinite(both):
-        return Difference(after.value - before.value, both)
-    freedom = both**2 / sum(mean.error**4 / mean.freedom for mean in (before, after))
-    return Difference(after.value - before.value, compute_t_quantile(1 - doubt / 2, freedom) * sqrt(both))
+    variance = before.error**2 + after.error**2
+    if not variance or not isfinite(variance):
+        return Difference(after.value - before.value, variance)
+    freedom = variance**2 / sum(mean.error**4 / mean.freedom for mean in (before, after))
+    return Difference(after.value - before.value, compute_t_quantile(1 - doubt / 2, freedom) * sqrt(variance))
 
 
 def compute_t_quantile(share: float, freedom: float) -> float:

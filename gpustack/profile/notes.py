@@ -15,8 +15,8 @@ def list_notes(id: str, signals: Signals, limits: Limits) -> Iterator[str]:
         ("Heat", signals.heat_slowdown, limits.heat_slowdown, id != "throttled"),
         ("Hardware", signals.hardware_slowdown, limits.hardware_slowdown, id in ("insufficient-data", "not-measured")),
     )
-    for cause, share, most, is_news in slowed_by:
-        if is_news and share is not None and share > most:
+    for cause, share, threshold, is_news in slowed_by:
+        if is_news and share is not None and share > threshold:
             yield f"{cause} slows the GPUs down for {format_value(share, 'ratio')} of the time."
     if id == "insufficient-data" and signals.sm is None and signals.utilisation is not None:
         busy = format_value(signals.utilisation, "ratio")
@@ -51,13 +51,13 @@ def is_capped(signals: Signals, limits: Limits) -> bool | None:
 def list_clock_notes(id: str, signals: Signals, limits: Limits) -> Iterator[str]:
     """List a low clock of busy GPUs that neither heat nor power explains, or may explain."""
     capped = is_capped(signals, limits)
-    told = id in ("throttled", "power-limited", "idle", "not-measured") or capped
+    is_explained = id in ("throttled", "power-limited", "idle", "not-measured") or capped
     busy = signals.engine is not None and signals.engine > limits.busy_engine
-    if told or not busy or signals.clock is None or signals.clock >= limits.full_clock:
+    if is_explained or not busy or signals.clock is None or signals.clock >= limits.full_clock:
         return
     level = signals.format_mean("clock")
     if None not in (capped, signals.heat_slowdown, signals.hardware_slowdown):
-        why = "neither power nor heat holds it down. Look for locked clocks: nvidia-smi -q -d CLOCK."
+        explanation = "neither power nor heat holds it down. Look for locked clocks: nvidia-smi -q -d CLOCK."
     else:
-        why = "what holds it down is not measured. Look at nvidia-smi -q -d CLOCK,PERFORMANCE."
-    yield f"The clock is lowered, {level} ({format_value(signals.clock, 'ratio')}): {why}"
+        explanation = "what holds it down is not measured. Look at nvidia-smi -q -d CLOCK,PERFORMANCE."
+    yield f"The clock is lowered, {level} ({format_value(signals.clock, 'ratio')}): {explanation}"

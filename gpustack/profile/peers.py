@@ -11,8 +11,8 @@ from gpustack.vocabulary.amounts import format_level
 
 RESTING, WORKING = 0.2, 0.5  # engine of one sample: at most, and at least
 SIGNIFICANT = 0.05  # shares below it are none
-LISTED = 3
-SLOWED = "time slowed"
+LIST_LIMIT = 3
+SLOWDOWN = "time slowed"
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def compute_slowdown(window: GpuWindow) -> float | None:
 
 # Causes before effects: the first trait that differs explains the others.
 TRAITS = (
-    Trait(SLOWED, "ratio", compute_slowdown),
+    Trait(SLOWDOWN, "ratio", compute_slowdown),
     Trait("power limit", "watts", build_mean_reader("power_limit"), 0.1),
     Trait("clock", "hertz", build_mean_reader("clock"), 0.15, build_mean_reader("clock_max")),
     Trait("PCIe link", "bytes_per_second", lambda window: window.pcie_peak),
@@ -69,8 +69,8 @@ def name_gpus(job: Job, windows: Sequence[GpuWindow]) -> str:
         + ":".join(filter(None, (window.gpu.index or window.gpu.uuid, window.gpu.instance)))
         for window in windows
     ]
-    listed = names if len(names) <= LISTED + 1 else [*names[:LISTED], f"{len(names) - LISTED} more"]
-    text = " and ".join(filter(None, (", ".join(listed[:-1]), listed[-1])))
+    listed_names = names if len(names) <= LIST_LIMIT + 1 else [*names[:LIST_LIMIT], f"{len(names) - LIST_LIMIT} more"]
+    text = " and ".join(filter(None, (", ".join(listed_names[:-1]), listed_names[-1])))
     return f"GPU{'s' * (len(names) > 1)} {text}"
 
 
@@ -79,10 +79,10 @@ def list_unused(job: Job, limits: Limits) -> tuple[GpuWindow, ...]:
 
     def is_unused(window: GpuWindow) -> bool:
         tops = (
-            (window.compute_percentile(name, 0.95), most)
-            for name, most in (("engine", limits.idle_engine), ("sm", limits.idle_sm), ("dram", limits.idle_dram))
+            (window.compute_percentile(name, 0.95), threshold)
+            for name, threshold in (("engine", limits.idle_engine), ("sm", limits.idle_sm), ("dram", limits.idle_dram))
         )
-        return all(top is not None and top < most for top, most in tops)
+        return all(top is not None and top < threshold for top, threshold in tops)
 
     return tuple(window for window in job.windows if is_unused(window))
 
@@ -93,31 +93,35 @@ def find_outliers(job: Job) -> tuple[Outlier, ...]:
     outliers: list[Outlier] = []
     for trait in TRAITS:
         values = [trait.read(window) for window in job.windows]
-        known = [value for value in values if value is not None]
-        if len(known) < len(values) or len(values) < 2:
+        known_values = [value for value in values if value is not None]
+        if len(known_values) < len(values) or len(values) < 2:
             continue
-        for number, (window, value) in enumerate(zip(job.windows, known, strict=True)):
-            others = median([*known[:number], *known[number + 1 :]])
-            difference = abs(value - others)
-            if difference <= trait.share * max(others, value) or (trait.unit == "ratio" and difference < SIGNIFICANT):
+        for number, (window, value) in enumerate(zip(job.windows, known_values, strict=True)):
+            middle = median([*known_values[:number], *known_values[number + 1 :]])
+            difference = abs(value - middle)
+            if difference <= trait.share * max(middle, value) or (trait.unit == "ratio" and difference < SIGNIFICANT):
                 continue
-            if len(known) == 2 and (value > others) is (trait.name in ("power limit", "clock", "PCIe link")):
+            if len(known_values) == 2 and (value > middle) is (trait.name in ("power limit", "clock", "PCIe link")):
                 continue
             reference = trait.reference(window)
-            level, usual = format_level(value, reference, trait.unit), format_level(others, None, trait.unit)
+            level, usual = format_level(value, reference, trait.unit), format_level(middle, None, trait.unit)
             text = f"{trait.name} {level} (the others {usual})"
-            deviation = difference / (others or value)
+            deviation = difference / (middle or value)
             outliers.append(Outlier(name_gpus(job, (window,)), trait, deviation, text))
     return tuple(outliers)
 
 
 def choose_outliers(outliers: Sequence[Outlier]) -> tuple[Outlier, ...]:
     """Choose the GPUs that differ furthest in the first trait that tells any apart, each with its effect too."""
-    first = [outlier for outlier in outliers if outlier.trait is outliers[0].trait]
-    chosen = sorted(first, key=lambda outlier: -outlier.deviation)[:LISTED]
-    gpus = {outlier.gpu for outlier in chosen}
-    effects = (each for each in outliers if each.trait.is_effect and each.gpu in gpus and each not in chosen)
-    return (*chosen, *islice(effects, 1))
+    candidates = [outlier for outlier in outliers if outlier.trait is outliers[0].trait]
+    chosen_outliers = sorted(candidates, key=lambda outlier: -outlier.deviation)[:LIST_LIMIT]
+    gpus = {outlier.gpu for outlier in chosen_outliers}
+    effects = (
+        outlier
+        for outlier in outliers
+        if outlier.trait.is_effect and outlier.gpu in gpus and outlier not in chosen_outliers
+    )
+    return (*chosen_outliers, *islice(effects, 1))
 
 
 @dataclass(frozen=True)
@@ -136,9 +140,9 @@ def compute_turns(job: Job) -> Turns | None:
     length = min(map(len, tracks))
     if len(tracks) < 2 or not length or max(map(len, tracks)) - length > 2:
         return None
-    works = [[value > RESTING for value in track[len(track) - length :]] for track in tracks]
-    shares = [fmean(each) for each in works]
-    counts = [sum(moment) for moment in zip(*works, strict=True)]
+    work_tracks = [[value > RESTING for value in track[len(track) - length :]] for track in tracks]
+    shares = [fmean(work_track) for work_track in work_tracks]
+    counts = [sum(moment) for moment in zip(*work_tracks, strict=True)]
     chance = sum(share * (1 - share) for share in shares)
-    mixed = fmean(0 < count < len(tracks) for count in counts)
-    return Turns(mixed, 1 - fmean(shares), pvariance(counts) / chance if chance else 1.0)
+    mixed_share = fmean(0 < count < len(tracks) for count in counts)
+    return Turns(mixed_share, 1 - fmean(shares), pvariance(counts) / chance if chance else 1.0)

@@ -8,11 +8,11 @@ from statistics import fmean
 from gpustack.profile.limits import Limits
 from gpustack.profile.window import GpuWindow, Job
 
-LEAST = 10  # samples of a stretch
-DIFFERENT = 0.2  # of activity: less is the same stretch
-SURE = 5.0  # times the standard error of the difference
+STRETCH_SAMPLES = 10  # at least, in a stretch
+ACTIVITY_CHANGE = 0.2  # of activity: less is the same stretch
+ERROR_FACTOR = 5.0  # times the standard error of the difference
 WARM_UP = 0.2  # the most of a time that a warm-up can be
-WATCHED = ("engine", "tensor", "dram")
+WATCHED_QUANTITIES = ("engine", "tensor", "dram")
 PAUSE_SECONDS, PAUSE_SAMPLES = 10.0, 3  # at least: a shorter rest is a wait for input
 PAUSE_MOST = 0.5  # of the time: GPUs that rest for longer wait for work
 
@@ -29,25 +29,29 @@ def find_change_points(track: Sequence[float], first: int = 0) -> list[int]:
         mean = (sums[end] - sums[begin]) / number
         return max(0.0, (squares[end] - squares[begin]) / number - mean * mean) / number
 
-    best, at = DIFFERENT, 0
-    for place in range(LEAST, count - LEAST + 1):
+    best, split = ACTIVITY_CHANGE, 0
+    for place in range(STRETCH_SAMPLES, count - STRETCH_SAMPLES + 1):
         difference = abs(sums[place] / place - (sums[count] - sums[place]) / (count - place))
-        if difference > best and difference > SURE * (compute_error(0, place) + compute_error(place, count)) ** 0.5:
-            best, at = difference, place
-    if not at:
+        if (
+            difference > best
+            and difference > ERROR_FACTOR * (compute_error(0, place) + compute_error(place, count)) ** 0.5
+        ):
+            best, split = difference, place
+    if not split:
         return []
-    return [*find_change_points(track[:at], first), first + at, *find_change_points(track[at:], first + at)]
+    return [*find_change_points(track[:split], first), first + split, *find_change_points(track[split:], first + split)]
 
 
 def count_phases(window: GpuWindow) -> int:
     return 1 + max(
-        (len(find_change_points(window.tracks[name])) for name in WATCHED if name in window.tracks), default=0
+        (len(find_change_points(window.tracks[name])) for name in WATCHED_QUANTITIES if name in window.tracks),
+        default=0,
     )
 
 
 def split_stretches(job: Job) -> tuple[Job, ...]:
     """Split a job where one of its GPUs changes most often, into as many parts as `count_phases` counts."""
-    tracks = [window.tracks[name] for window in job.windows for name in WATCHED if window.tracks.get(name)]
+    tracks = [window.tracks[name] for window in job.windows for name in WATCHED_QUANTITIES if window.tracks.get(name)]
     if not tracks:
         return (job,)
     track, points = max(
@@ -67,13 +71,13 @@ def cut_window(window: GpuWindow, begin: float, end: float) -> GpuWindow:
 def cut_warm_up(window: GpuWindow) -> GpuWindow:
     """Cut a window at the change with which work begins, where that is soon enough."""
     engine = window.tracks.get("engine", ())
-    early = [at for at in find_change_points(engine) if at <= WARM_UP * len(engine)]
-    begins = [at for at in early if fmean(engine[:at]) < fmean(engine[at:])]
+    early_points = [index for index in find_change_points(engine) if index <= WARM_UP * len(engine)]
+    begins = [index for index in early_points if fmean(engine[:index]) < fmean(engine[index:])]
     if not begins:
         return window
-    at = begins[-1]
-    kept = {name: track[at:] for name, track in window.tracks.items()}
-    return replace(window, tracks=kept, seconds=window.seconds * (1 - at / len(engine)))
+    index = begins[-1]
+    tracks = {name: track[index:] for name, track in window.tracks.items()}
+    return replace(window, tracks=tracks, seconds=window.seconds * (1 - index / len(engine)))
 
 
 def find_pauses(job: Job, limits: Limits) -> list[tuple[float, float]]:
@@ -83,9 +87,11 @@ def find_pauses(job: Job, limits: Limits) -> list[tuple[float, float]]:
     length = min(map(len, tracks))
     moments = zip(*(track[len(track) - length :] for track in tracks), strict=True)
     rests = [max(values) < limits.idle_engine for values in moments]
-    edges = [0, *(at for at in range(1, length) if rests[at] != rests[at - 1]), length]
-    least = max(PAUSE_SAMPLES, PAUSE_SECONDS / job.windows[0].interval)
-    pauses = [(begin, end) for begin, end in pairwise(edges) if end > begin and rests[begin] and end - begin >= least]
+    edges = [0, *(index for index in range(1, length) if rests[index] != rests[index - 1]), length]
+    pause_samples = max(PAUSE_SAMPLES, PAUSE_SECONDS / job.windows[0].interval)
+    pauses = [
+        (begin, end) for begin, end in pairwise(edges) if end > begin and rests[begin] and end - begin >= pause_samples
+    ]
     if sum(end - begin for begin, end in pauses) > PAUSE_MOST * length:
         return []
     return [(begin / length, end / length) for begin, end in pauses]

@@ -14,8 +14,8 @@ def query_job(prometheus: Prometheus, selection: Selection, begin: float, end: f
     windows = query_windows(prometheus, selection, begin, end)
     if not windows:
         message = "There are no samples of such GPUs in that time."
-        why = "The pod had no GPU then, the name is another, or nothing was scraped."
-        raise MissingDataError("profile-nothing", message, why)
+        reason = "The pod had no GPU then, the name is another, or nothing was scraped."
+        raise MissingDataError("profile-nothing", message, reason)
     nodes = {window.gpu.node for window in windows}
     return Job(windows, query_network_shares(prometheus, nodes, begin, end))
 

@@ -16,9 +16,9 @@ from gpustack.profile.selection import Selection
 from gpustack.profile.window import GpuWindow
 from gpustack.times import format_duration
 
-LONG = 600.0
+LONG_SECONDS = 600.0
 """Seconds of a record that has enough samples at any usual interval."""
-LEAST, PARTS = 15.0, 20  # Seconds between two lines of progress, and their greatest number.
+PROGRESS_SECONDS, PROGRESS_LINES = 15.0, 20  # Seconds between two lines of progress, and their greatest number.
 
 
 def read_profile(
@@ -37,8 +37,8 @@ def record_prometheus(
     prometheus: Prometheus, selection: Selection, subject: str, seconds: float, label: str, report: Reporter
 ) -> Profile:
     begin = prometheus.fetch_time()
-    if seconds < LONG:
-        report_few_samples(query_windows(prometheus, selection, begin - LONG, begin), subject, seconds, report)
+    if seconds < LONG_SECONDS:
+        report_few_samples(query_windows(prometheus, selection, begin - LONG_SECONDS, begin), subject, seconds, report)
     try:
         wait_for_end(seconds, subject, report)
     except KeyboardInterrupt:
@@ -50,12 +50,14 @@ def report_few_samples(windows: Iterable[GpuWindow], subject: str, seconds: floa
     """Report at once that a record will have too few samples for a verdict, by the interval at which the GPUs were
     scraped before it. A pod that had no GPU then says nothing."""
     interval = max((window.interval for window in windows), default=0.0)
-    needed = DEFAULT.least_samples
-    if seconds < needed * interval:
-        text = f"{format_duration(seconds)} give less than the {needed:g} samples of a verdict"
+    needed_samples = DEFAULT.least_samples
+    if seconds < needed_samples * interval:
+        text = f"{format_duration(seconds)} give less than the {needed_samples:g} samples of a verdict"
         report(
             Event(
-                "note", subject, f"{text}: one in {interval:.3g} s, so that {needed:g} take {needed * interval:.0f} s"
+                "note",
+                subject,
+                f"{text}: one in {interval:.3g} s, so that {needed_samples:g} take {needed_samples * interval:.0f} s",
             )
         )
 
@@ -64,7 +66,7 @@ def wait_for_end(seconds: float, subject: str, report: Reporter) -> None:
     started_at = time.monotonic()
     while (remaining := seconds - (time.monotonic() - started_at)) > 0:
         report_remaining(subject, remaining, report)
-        time.sleep(min(remaining, max(LEAST, seconds / PARTS)))
+        time.sleep(min(remaining, max(PROGRESS_SECONDS, seconds / PROGRESS_LINES)))
 
 
 def report_remaining(subject: str, seconds: float, report: Reporter) -> None:
@@ -84,7 +86,7 @@ def record_exporter(
         while (seconds_passed := time.monotonic() - started_at) < seconds:
             if seconds_passed >= next_report:
                 report_remaining(subject, seconds - seconds_passed, report)
-                next_report = seconds_passed + max(LEAST, seconds / PARTS)
+                next_report = seconds_passed + max(PROGRESS_SECONDS, seconds / PROGRESS_LINES)
             time.sleep(min(scrapes.pause, seconds - seconds_passed))
             try:
                 scrapes.add(fetch_families(web), time.monotonic())

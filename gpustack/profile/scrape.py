@@ -15,8 +15,8 @@ from gpustack.profile.window import Job
 from gpustack.profile.windows import NAMES, build_windows
 from gpustack.vocabulary.fields import list_spellings
 
-SHORTEST = 1.0  # seconds; dcgm-exporter collects every 30 s unless its option -c says otherwise
-KNOWN = 4  # times that values were new, before their pace is known
+SHORTEST_PAUSE = 1.0  # seconds; dcgm-exporter collects every 30 s unless its option -c says otherwise
+PACE_DISTANCES = 4  # distances between new values, from which the pace of the exporter is known
 
 Key = tuple[tuple[str, str], ...]
 
@@ -38,9 +38,9 @@ class Scrapes:
     fresh: list[float] = field(default_factory=list)
 
     def add(self, families: Sequence[Family], moment: float) -> None:
-        known, new = set(list_spellings(NAMES)), False
+        metric_names, has_new = set(list_spellings(NAMES)), False
         for family in families:
-            if family.name not in known:
+            if family.name not in metric_names:
                 continue
             self.helps[family.name] = (family.help,)
             for series in family.series:
@@ -49,23 +49,23 @@ class Scrapes:
                     continue
                 points = self.values.setdefault(tuple(sorted(series.labels.items())), [])
                 reading = series.points[-1][1]
-                new = new or not points or points[-1][1] != reading
+                has_new = has_new or not points or points[-1][1] != reading
                 points.append((moment, reading))
         self.moments.append(moment)
-        self.fresh += [moment] if new else []
+        self.fresh += [moment] if has_new else []
 
     @property
     def pause(self) -> float:
         """Return the seconds until the next scrape: half of the distance of new values, so that none is missed."""
         distances = [after - before for before, after in pairwise(self.fresh)]
-        return max(SHORTEST, median(distances) / 2) if len(distances) >= KNOWN else SHORTEST
+        return max(SHORTEST_PAUSE, median(distances) / 2) if len(distances) >= PACE_DISTANCES else SHORTEST_PAUSE
 
     def build_job(self, url: str) -> Job:
         """Build the windows. Raise MissingDataError where the exporter printed nothing of such GPUs."""
-        seconds = self.moments[-1] - self.moments[0] if len(self.moments) > 1 else SHORTEST
+        seconds = self.moments[-1] - self.moments[0] if len(self.moments) > 1 else SHORTEST_PAUSE
         series = [Series(dict(key), tuple(points)) for key, points in self.values.items()]
         windows = tuple(build_windows(series, self.selection, seconds, self.helps))
         if not windows:
-            message, why = f"{url} printed nothing of such GPUs.", "They are another node's, or the name is another."
-            raise MissingDataError("profile-nothing", message, why)
+            message, reason = f"{url} printed nothing of such GPUs.", "They are another node's, or the name is another."
+            raise MissingDataError("profile-nothing", message, reason)
         return Job(windows)

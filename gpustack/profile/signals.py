@@ -14,7 +14,7 @@ HARDWARE = ("hw_thermal", "power_brake", "hw_slowdown")
 HEAT = ("sw_thermal",)
 POWER_CAP = ("power_cap",)
 # Activities of one sample in which a kernel is resident and does nothing: a collective that waits.
-STALLED = {"sm": 0.3, "tensor": 0.03, "dram": 0.1}
+STALL_LIMITS = {"sm": 0.3, "tensor": 0.03, "dram": 0.1}
 STALLED_ENGINE = 0.85
 WORKING_SM = 0.5  # of the other samples: without work between, kernels are small and do not wait
 
@@ -101,7 +101,7 @@ def compute_signals(job: Job, limits: Limits) -> Signals:
         return None if value is None else value / reachable
 
     spreads = [spread for name in ("tensor", "dram") if (spread := compute_spread(job, name)) is not None]
-    unused = list_unused(job, limits)
+    unused_windows = list_unused(job, limits)
     pcie = compute_median(lambda window: window.compute_link_share("pcie", window.pcie_peak))
     nvlink = compute_median(read_nvlink)
     means = {name: compute_mean(name) for name in QUANTITIES} | {
@@ -148,9 +148,9 @@ def compute_signals(job: Job, limits: Limits) -> Signals:
         least_power=compute_least(job, "power"),
         least_clock=compute_least(job, "clock"),
         turns=compute_turns(job),
-        unused_gpus=name_gpus(job, unused) if unused else "",
-        unused_count=len(unused),
-        unused_activity=compute_activity(unused),
+        unused_gpus=name_gpus(job, unused_windows) if unused_windows else "",
+        unused_count=len(unused_windows),
+        unused_activity=compute_activity(unused_windows),
         outliers=find_outliers(job),
         memory=compute_median(compute_memory_share),
         gpus=len(job.windows),
@@ -167,7 +167,7 @@ def compute_slowdown(job: Job, causes: tuple[str, ...]) -> float | None:
     """Compute the longest share of the time that a GPU is slowed by one of these causes. Return None where a GPU sends
     none of them."""
     shares = [
-        [slowed[cause] for cause in causes if cause in slowed] for slowed in (w.throttle_shares for w in job.windows)
+        [window.throttle_shares[cause] for cause in causes if cause in window.throttle_shares] for window in job.windows
     ]
     return max(map(max, shares)) if all(shares) else None
 
@@ -176,8 +176,8 @@ def compute_activity(windows: Sequence[GpuWindow]) -> float | None:
     """Compute the highest utilisation, or power where there is none, as what no profiling counter says."""
     shares = [window.compute_mean("utilisation") for window in windows]
     shares = [window.power_share if share is None else share for window, share in zip(windows, shares, strict=True)]
-    known = [share for share in shares if share is not None]
-    return max(known) if known and len(known) == len(shares) else None
+    known_shares = [share for share in shares if share is not None]
+    return max(known_shares) if known_shares and len(known_shares) == len(shares) else None
 
 
 def read_nvlink(window: GpuWindow) -> float | None:
@@ -186,9 +186,9 @@ def read_nvlink(window: GpuWindow) -> float | None:
 
 def compute_exchange(window: GpuWindow) -> float | None:
     """Compute the slower direction of PCIe as a share of its link: traffic between GPUs has two directions alike."""
-    means = [window.compute_mean(f"pcie_{way}") for way in ("receive", "transmit")]
-    known = [mean for mean in means if mean is not None]
-    return min(known) / window.pcie_peak if len(known) == 2 and window.pcie_peak else None
+    means = [window.compute_mean(f"pcie_{direction}") for direction in ("receive", "transmit")]
+    known_means = [mean for mean in means if mean is not None]
+    return min(known_means) / window.pcie_peak if len(known_means) == 2 and window.pcie_peak else None
 
 
 def compute_network_share(job: Job) -> float | None:
@@ -204,21 +204,22 @@ def compute_limit_share(window: GpuWindow) -> float | None:
 
 def compute_stall(window: GpuWindow) -> float | None:
     """Compute the share of the samples in which kernels are resident and do nothing, between others that work."""
-    engine, *others = (window.tracks.get(name, ()) for name in ("engine", *STALLED))
-    if not engine or any(len(track) != len(engine) for track in others):
+    engine, *other_tracks = (window.tracks.get(name, ()) for name in ("engine", *STALL_LIMITS))
+    if not engine or any(len(track) != len(engine) for track in other_tracks):
         return None
     stalls = [
-        busy > STALLED_ENGINE and all(value < most for value, most in zip(values, STALLED.values(), strict=True))
-        for busy, *values in zip(engine, *others, strict=True)
+        engine_value > STALLED_ENGINE
+        and all(value < limit for value, limit in zip(values, STALL_LIMITS.values(), strict=True))
+        for engine_value, *values in zip(engine, *other_tracks, strict=True)
     ]
-    working = [sm for sm, stalled in zip(others[0], stalls, strict=True) if not stalled]
+    working = [sm for sm, is_stalled in zip(other_tracks[0], stalls, strict=True) if not is_stalled]
     return fmean(stalls) if working and fmean(working) > WORKING_SM else 0.0
 
 
 def find_busiest_pipe(window: GpuWindow) -> float | None:
     """Find the mean of the busiest pipe. It is unknown without FP32, which most work uses."""
-    known = [mean for name in ("fp64", "fp32", "fp16") if (mean := window.compute_mean(name)) is not None]
-    return max(known) if window.compute_mean("fp32") is not None else None
+    means = [mean for name in ("fp64", "fp32", "fp16") if (mean := window.compute_mean(name)) is not None]
+    return max(means) if window.compute_mean("fp32") is not None else None
 
 
 def compute_spread(job: Job, name: str) -> float | None:
@@ -233,10 +234,10 @@ def compute_least(job: Job, name: str) -> float | None:
     """Compute the lowest mean of a GPU, as a share of the median."""
     means = [window.compute_mean(name) for window in job.windows]
     middle = job.compute_median(means)
-    known = [mean for mean in means if mean is not None]
-    return min(known) / middle if middle and len(known) > 1 else None
+    known_means = [mean for mean in means if mean is not None]
+    return min(known_means) / middle if middle and len(known_means) > 1 else None
 
 
 def compute_memory_share(window: GpuWindow) -> float | None:
-    used = window.compute_mean("memory_used")
-    return used / window.memory_total if used is not None and window.memory_total else None
+    used_memory = window.compute_mean("memory_used")
+    return used_memory / window.memory_total if used_memory is not None and window.memory_total else None

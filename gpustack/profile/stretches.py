@@ -13,7 +13,7 @@ from gpustack.vocabulary.amounts import format_value
 
 MANY_COPIES = 2.0  # times the bytes a second of the busy time, in a pause
 LEAST_COPIES = 1e9  # bytes a second
-WORK_BY_WAY = {"transmit": "to the host: a checkpoint is written", "receive": "from the host: data is loaded"}
+WORK_BY_DIRECTION = {"transmit": "to the host: a checkpoint is written", "receive": "from the host: data is loaded"}
 PAUSE_ADVICE = "The pauses: write checkpoints in the background, prefetch, evaluate on another GPU."
 
 
@@ -65,10 +65,10 @@ def judge_parts(job: Job, parts: Sequence[Job], limits: Limits, end: float) -> V
         seconds[verdict.id] = seconds.get(verdict.id, 0.0) + part.windows[0].seconds
     if verdicts[-1].id == "waiting":
         return mark_waiting(verdicts[-1], parts, end)
-    whole = classify(job, limits, phases=len(seconds))
+    job_verdict = classify(job, limits, phases=len(seconds))
     main = max(seconds, key=lambda id: seconds[id])
-    if whole.id == main or whole.confidence == "none":
-        return whole
+    if job_verdict.id == main or job_verdict.confidence == "none":
+        return job_verdict
     fitting = [part for part, verdict in zip(parts, verdicts, strict=True) if verdict.id == main]
     longest = max(fitting, key=lambda part: part.windows[0].seconds)
     verdict = classify(longest, limits, phases=len(seconds))
@@ -79,8 +79,8 @@ def judge_parts(job: Job, parts: Sequence[Job], limits: Limits, end: float) -> V
 def mark_waiting(verdict: Verdict, parts: Sequence[Job], end: float) -> Verdict:
     """Note since when GPUs wait."""
     seconds = parts[-1].windows[0].seconds
-    since = f"It has been so for {format_duration(seconds)}, since {format_minute(end - seconds)} UTC"
-    note = f"{since}." if len(parts) > 1 else f"{since} or before: the recording began then."
+    sentence = f"It has been so for {format_duration(seconds)}, since {format_minute(end - seconds)} UTC"
+    note = f"{sentence}." if len(parts) > 1 else f"{sentence} or before: the recording began then."
     return replace(verdict, notes=(note, *verdict.notes))
 
 
@@ -101,16 +101,23 @@ def describe_pauses(parts: Sequence[tuple[Job, bool]]) -> Iterator[str]:
         f"All GPUs pause {times} for {length}, {format_value(share, 'ratio')} of the time. "
         "The verdict is on the time between."
     )
-    busy, rest = (compute_copies([part for part, rests in parts if rests is which]) for which in (False, True))
-    for way, work in WORK_BY_WAY.items():
-        if way in rest and way in busy and rest[way] > max(LEAST_COPIES, MANY_COPIES * busy[way]):
-            copies, usual = (format_value(values[way], "bytes_per_second") for values in (rest, busy))
+    busy, rest = (compute_copies([part for part, rests in parts if rests is state]) for state in (False, True))
+    for direction, work in WORK_BY_DIRECTION.items():
+        if (
+            direction in rest
+            and direction in busy
+            and rest[direction] > max(LEAST_COPIES, MANY_COPIES * busy[direction])
+        ):
+            copies, usual = (format_value(values[direction], "bytes_per_second") for values in (rest, busy))
             yield f"In the pauses {copies} go {work}, as it seems; {usual} between them."
 
 
 def compute_copies(parts: Sequence[Job]) -> dict[str, float]:
     """Compute the mean of PCIe of all GPUs by direction. A direction that one of them does not measure is not there."""
     windows = join_jobs(parts).windows
-    means = {way: [window.compute_mean(f"pcie_{way}") for window in windows] for way in WORK_BY_WAY}
-    known = {way: [mean for mean in way_means if mean is not None] for way, way_means in means.items()}
-    return {way: fmean(known[way]) for way in known if len(known[way]) == len(windows)}
+    copies: dict[str, float] = {}
+    for direction in WORK_BY_DIRECTION:
+        means = [mean for window in windows if (mean := window.compute_mean(f"pcie_{direction}")) is not None]
+        if len(means) == len(windows):
+            copies[direction] = fmean(means)
+    return copies

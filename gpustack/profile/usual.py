@@ -13,8 +13,9 @@ from gpustack.profile.signals import Signals
 
 Workload = Literal["training", "inference", "multi-gpu"]
 Ranges = Mapping[str, tuple[float, float]]
-# A board holds its own limit, mostly 85 to 90 degrees; links are shares of their peak, memory_used of what there is.
-ALWAYS: Ranges = {"temperature": (25, 85), "pcie": (0.0, 0.25), "memory_used": (0.3, 0.95)}
+# For every kind of work. A board holds its own limit, mostly 85 to 90 degrees; links are shares of their peak,
+# memory_used of the memory of the board.
+COMMON_RANGES: Ranges = {"temperature": (25, 85), "pcie": (0.0, 0.25), "memory_used": (0.3, 0.95)}
 # Measured shares, not of what is reachable; power is of the limit.
 USUAL: Mapping[Workload, Mapping[str, Ranges]] = {
     "training": {
@@ -32,7 +33,7 @@ USUAL: Mapping[Workload, Mapping[str, Ranges]] = {
     },
     "multi-gpu": {"data-parallel, all GPUs alike": {"spread": (0.0, 0.1), "nvlink": (0.01, 0.5)}},
 }  # fmt: skip
-SATURATED = 0.5  # tensor cores: with more, a larger batch gains little
+TENSOR_SATURATION = 0.5  # tensor cores: with more, a larger batch gains little
 # In place of the advice of the class.
 ADVICE: Mapping[tuple[Id, Workload], tuple[str, ...]] = {
     ("input-bound", "training"): ("More loader workers, prefetching, a local store.", "Decode and augment on the GPU."),
@@ -69,12 +70,14 @@ def read_levels(signals: Signals, limits: Limits) -> Mapping[str, float | None]:
 def compare_usual(workload: Workload, signals: Signals, limits: Limits) -> tuple[Usual, ...]:
     """Compare with all kinds of a workload, the nearest first. A quantity that was not measured is not compared."""
     levels, usuals = read_levels(signals, limits), []
-    for what, own in USUAL[workload].items():
-        ranges = {**ALWAYS, **own}
-        known = {name: value for name in ranges if (value := levels[name]) is not None}
-        outside = [(name, value, *ranges[name]) for name, value in known.items() if not is_within(value, ranges[name])]
-        if known.keys() & own.keys():
-            usuals.append(Usual(what, tuple(outside)))
+    for kind, own_ranges in USUAL[workload].items():
+        ranges = {**COMMON_RANGES, **own_ranges}
+        known_levels = {name: value for name in ranges if (value := levels[name]) is not None}
+        outliers = [
+            (name, value, *ranges[name]) for name, value in known_levels.items() if not is_within(value, ranges[name])
+        ]
+        if known_levels.keys() & own_ranges.keys():
+            usuals.append(Usual(kind, tuple(outliers)))
     return tuple(sorted(usuals, key=lambda usual: len(usual.outliers)))
 
 
@@ -84,9 +87,9 @@ def is_within(value: float, ends: tuple[float, float]) -> bool:
 
 def list_workload_notes(workload: Workload | None, signals: Signals) -> Iterator[str]:
     """List what the memory of a training and the temperature say."""
-    least, hottest = ALWAYS["memory_used"][0], ALWAYS["temperature"][1]
-    room = workload == "training" and signals.memory is not None and signals.memory < least
-    if room and signals.tensor is not None and signals.tensor < SATURATED:
+    least_memory, highest_temperature = COMMON_RANGES["memory_used"][0], COMMON_RANGES["temperature"][1]
+    has_room = workload == "training" and signals.memory is not None and signals.memory < least_memory
+    if has_room and signals.tensor is not None and signals.tensor < TENSOR_SATURATION:
         yield f"The batch may be too small: memory used is {signals.format_mean('memory_used')}."
-    if "temperature" in signals.means and signals.means["temperature"] > hottest:
-        yield f"The GPUs are hot: {signals.format_mean('temperature')}, usually below {hottest:g} °C."
+    if "temperature" in signals.means and signals.means["temperature"] > highest_temperature:
+        yield f"The GPUs are hot: {signals.format_mean('temperature')}, usually below {highest_temperature:g} °C."

@@ -30,9 +30,9 @@ QUANTITIES = {
     "memory_used": f"{DEV}FB_USED",
     "temperature": f"{DEV}GPU_TEMP",
 }
-WAYS = ("receive", "transmit")
+DIRECTIONS = ("receive", "transmit")
 # Without these no mechanism can be told, only whether a GPU is busy.
-NEEDED = ("engine", "sm", "tensor", "dram")
+NEEDED_QUANTITIES = ("engine", "sm", "tensor", "dram")
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class GpuWindow:
     def samples(self) -> int:
         """Return the number of samples of the fields that a verdict needs: others go on while the profiler is
         paused."""
-        return min(len(self.tracks.get(name, ())) for name in NEEDED)
+        return min(len(self.tracks.get(name, ())) for name in NEEDED_QUANTITIES)
 
     @property
     def power_limit_default(self) -> float | None:
@@ -76,7 +76,7 @@ class GpuWindow:
 
     @property
     def lacking(self) -> tuple[str, ...]:
-        return tuple(name for name in NEEDED if not self.tracks.get(name))
+        return tuple(name for name in NEEDED_QUANTITIES if not self.tracks.get(name))
 
     def compute_mean(self, name: str) -> float | None:
         track = self.tracks.get(name)
@@ -89,8 +89,8 @@ class GpuWindow:
     def compute_link_rate(self, name: str) -> float | None:
         """Compute the bytes a second of the busier direction of a link. Return None where a direction is not measured:
         that one may be the busier."""
-        known = [mean for way in WAYS if (mean := self.compute_mean(f"{name}_{way}")) is not None]
-        return max(known) if len(known) == len(WAYS) else None
+        rates = [mean for direction in DIRECTIONS if (mean := self.compute_mean(f"{name}_{direction}")) is not None]
+        return max(rates) if len(rates) == len(DIRECTIONS) else None
 
     def compute_link_share(self, name: str, peak: float | None) -> float | None:
         """Compute the share of the busier direction in the peak of the link."""
@@ -98,8 +98,8 @@ class GpuWindow:
         return rate / peak if rate is not None and peak else None
 
     def compute_ratio(self, name: str, reference: str) -> float | None:
-        mean, whole = self.compute_mean(name), self.compute_mean(reference)
-        return mean / whole if mean is not None and whole else None
+        mean, reference_mean = self.compute_mean(name), self.compute_mean(reference)
+        return mean / reference_mean if mean is not None and reference_mean else None
 
 
 @dataclass(frozen=True)
@@ -117,5 +117,5 @@ class Job:
 
     def compute_median(self, values: Sequence[float | None]) -> float | None:
         """Compute the median of the GPUs. Return None where one of them does not say."""
-        known = [value for value in values if value is not None]
-        return median(known) if known and len(known) == len(values) else None
+        known_values = [value for value in values if value is not None]
+        return median(known_values) if known_values and len(known_values) == len(values) else None

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gpustack.profile.file import ADAPTER, SCHEMA, Profile
-from gpustack.profile.window import NEEDED, GpuWindow, Job
+from gpustack.profile.window import NEEDED_QUANTITIES, GpuWindow, Job
 
 FOLDER = Path(__file__).parents[2] / "worlds" / "profiles"
 NAMES = tuple(sorted(path.name.removesuffix(".json.gz") for path in FOLDER.glob("*.json.gz")))
@@ -38,7 +38,7 @@ def change_windows(job: Job, change: Callable[[GpuWindow], GpuWindow]) -> Job:
 def list_without_fields(job: Job) -> Iterator[tuple[str, Job]]:
     """List the job without each of its fields in turn, but for those that every verdict needs."""
     first = job.windows[0]
-    for name in first.tracks.keys() - set(NEEDED):
+    for name in first.tracks.keys() - set(NEEDED_QUANTITIES):
         yield name, drop_field(job, "tracks", name)
     for name in first.throttle_shares:
         yield name, drop_field(job, "throttle_shares", name)

@@ -9,7 +9,7 @@ from gpustack.profile.classes import CLASSES
 from gpustack.profile.classify import classify
 from gpustack.profile.limits import Limits
 from gpustack.profile.phases import count_phases, cut_warm_up, find_change_points
-from gpustack.profile.window import NEEDED, GpuWindow, Job
+from gpustack.profile.window import NEEDED_QUANTITIES, GpuWindow, Job
 from tests.worlds.prometheus.windows import CLOCKS, COMPUTE, DECODE, build_window
 from tests.worlds.prometheus.workloads import MECHANISMS, PCIE, make_job
 
@@ -23,7 +23,7 @@ def test_memory_is_asked_before_how_many_sms_are_resident() -> None:
     assert dict(verdict.ruled_out)["tensor-bound"] == "tensor cores 6 % of 93 % (6 %), not above 50 %"
 
 
-@pytest.mark.parametrize("name", NEEDED)
+@pytest.mark.parametrize("name", NEEDED_QUANTITIES)
 def test_without_a_needed_field_there_is_no_verdict(name: str) -> None:
     levels = {key: value for key, value in DECODE.items() if key != name}
     verdict = classify(Job((build_window(levels),)))
@@ -110,7 +110,7 @@ def test_thresholds_are_settings() -> None:
 
 def test_a_warm_up_is_cut_off() -> None:
     engine = [0.01] * 12 + [0.97] * 100
-    gpu_window = cut_warm_up(GpuWindow(Gpu("gpu1", "0", "GPU-0"), 112.0, 1.0, dict.fromkeys(NEEDED, engine)))
+    gpu_window = cut_warm_up(GpuWindow(Gpu("gpu1", "0", "GPU-0"), 112.0, 1.0, dict.fromkeys(NEEDED_QUANTITIES, engine)))
     assert (gpu_window.samples, gpu_window.seconds) == (100, 100.0)
     assert count_phases(gpu_window) == 1
 
