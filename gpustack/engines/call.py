@@ -18,13 +18,13 @@ from gpustack.ask.transport.refusal import HostRefused
 from gpustack.config.host import Host
 from gpustack.engines.engine import Engine
 
-AT_ONCE = 8
+PARALLEL_CALLS = 8
 """A control plane's sshd accepts ten logins at a time (sshd_config, MaxStartups)."""
 LIMIT = 30
 """Seconds for commands that an engine answers at once."""
 MARGIN = 15
 """Seconds for which the connection stays open beyond the limit on the host."""
-ENDED = (124, 137)
+TIMEOUT_STATUSES = (124, 137)
 NVVS_ERROR, NVVS_ISOLATE_ERROR = -30, -51
 
 Run = Callable[..., Iterable[str]]
@@ -52,8 +52,8 @@ class Reply:
         error = next((line for line in lines if line.startswith(("Error", "error", "ERROR"))), "")
         # Programs such as nvidia-smi say in the first line that something failed, and in the next ones why.
         words = error or " ".join(filter(None, lines))
-        who = "DCGM" if self.status < 0 else "the command"
-        return f"{who} returned {self.status}{f': {shorten_message(words)}' if words else ''}"
+        subject = "DCGM" if self.status < 0 else "the command"
+        return f"{subject} returned {self.status}{f': {shorten_message(words)}' if words else ''}"
 
 
 def call_engines(
@@ -70,7 +70,7 @@ def call_each(
     waiting: Callable[[], object] = lambda: None,
 ) -> list[Reply]:
     """Call each engine with its command. `waiting` is called every second until all have answered."""
-    with ThreadPool(min(AT_ONCE, max(1, len(commands)))) as pool:
+    with ThreadPool(min(PARALLEL_CALLS, max(1, len(commands)))) as pool:
         pending = pool.map_async(
             lambda entry: run_command(entry[0].node, entry[0].via, entry[1], limit, execute), commands.items(), 1
         )
@@ -90,7 +90,7 @@ def run_command(node: str, via: Host, command: str, limit: float = LIMIT, execut
         result = next(iter(parse_answers(lines, marker, via.name, {probe.id: probe})), None)
     except HostRefused as refused:
         return Reply(node, command, missing_reason=refused.reach.reason)
-    if result is None or result.missing_reason or result.cut or result.rc in ENDED:
+    if result is None or result.missing_reason or result.cut or result.rc in TIMEOUT_STATUSES:
         cut = "the answer was longer than what is kept" if result and result.cut else f"no answer within {limit:.0f} s"
         return Reply(node, command, missing_reason=result.missing_reason or cut if result else cut)
     return Reply(node, command, decode_status(result), result.stdout, result.stderr)

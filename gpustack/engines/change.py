@@ -17,9 +17,9 @@ from gpustack.command import Command
 from gpustack.engines.call import LIMIT, Reply, Run, call_each, run_command
 from gpustack.engines.endings import NodeEnding, check_settings, judge_reply
 from gpustack.engines.engine import Engine, Engines
-from gpustack.engines.listings import SHOWN, Listing, list_topic
+from gpustack.engines.listings import TOPIC_BY_KIND, Listing, list_topic
 from gpustack.engines.marks import Place, build_mark_commands, build_pod_removal, build_unmark_commands
-from gpustack.engines.revert import GONE, Revert, check_former, is_as_before, judge_mark
+from gpustack.engines.revert import FINAL_ENDINGS, Revert, check_former, is_as_before, judge_mark
 from gpustack.engines.values import WORDS, extract_values, find_former
 from gpustack.errors import RolloutError
 from gpustack.events import INTERRUPTED, Event, Reporter, format_count
@@ -27,7 +27,7 @@ from gpustack.exit_status import ExitStatus, select_status
 from gpustack.probes.gpu.temporary_changes import KINDS, LOAD, WITHOUT_VALUES, Mark
 
 Line = tuple[str, ...]
-UNMARKED = "the mark with its deadline could not be written on the nodes"
+MARK_FAILURE = "the mark with its deadline could not be written on the nodes"
 
 
 @dataclass(frozen=True)
@@ -107,45 +107,45 @@ class Change:
     def apply_operation(self, operation: Operation) -> tuple[ChangeResult, list[Reply]]:
         """Apply an operation, and return the result with the output of dcgmi. Raise RolloutError where it was declined,
         cannot be reverted later, or cannot be marked: then nothing was done."""
-        back = self.revert_overdue()
+        reverts = self.revert_overdue()
         engines = self.engines.drop_marks(
-            finished_revert.place for finished_revert in back if finished_revert.ending in GONE
+            finished_revert.place for finished_revert in reverts if finished_revert.ending in FINAL_ENDINGS
         )
         deadline = engines.taken_at + timedelta(seconds=operation.keep) if operation.keep else None
         marks = self.plan_marks(operation, engines, deadline) if deadline else ()
         preview = Preview(operation, self.engines, deadline, marks)
         self.show(preview)
         if self.cancel_reason() or not self.agree(preview):
-            why = self.cancel_reason() or "It was declined."
-            raise RolloutError("change-declined", "Nothing was changed.", why)
+            reason = self.cancel_reason() or "It was declined."
+            raise RolloutError("change-declined", "Nothing was changed.", reason)
         if marks:
             self.write_marks(marks, engines.marks)
         self.report(
             Event("step", "", f"{operation.name} on {', '.join(engine.node for engine in self.engines.members)}")
         )
-        began = time.monotonic()
+        started_at = time.monotonic()
         with self.context() as kept_out:
-            some = [
+            members = [
                 engine for engine in self.engines.members if engine.node not in kept_out and not self.cancel_reason()
             ]
-            replies = self.act(some) if self.act else self.call_engines(operation, some)
+            replies = self.act(members) if self.act else self.call_engines(operation, members)
         self.audit(replies)
         endings = tuple(map(judge_reply, replies))
         if operation.expected_settings:
             endings = check_settings(
                 endings, operation.expected_settings, list_topic(self.engines, "settings", self.execute)
             )
-        gone = (
+        obsolete_places = (
             self.find_ended(marks, endings, engines.marks) if marks else list_lasting(operation, endings, engines.marks)
         )
-        self.remove_marks(gone)
-        refused = (NodeEnding(node, "refused", why) for node, why in kept_out.items())
-        left = (NodeEnding(node, "unknown", why) for node, why in self.engines.unread.items())
-        stand = tuple(mark for mark in marks if (mark.node, mark.kind) not in gone)
-        whole = (*endings, *refused, *left)
-        return ChangeResult(
-            operation, whole, deadline, back, self.cancel_reason(), time.monotonic() - began, stand
-        ), replies
+        self.remove_marks(obsolete_places)
+        refused_endings = (NodeEnding(node, "refused", reason) for node, reason in kept_out.items())
+        unread_endings = (NodeEnding(node, "unknown", reason) for node, reason in self.engines.unread.items())
+        standing_marks = tuple(mark for mark in marks if (mark.node, mark.kind) not in obsolete_places)
+        all_endings = (*endings, *refused_endings, *unread_endings)
+        stop_reason, seconds = self.cancel_reason(), time.monotonic() - started_at
+        result = ChangeResult(operation, all_endings, deadline, reverts, stop_reason, seconds, standing_marks)
+        return result, replies
 
     def plan_marks(self, operation: Operation, engines: Engines, deadline: datetime) -> tuple[Mark, ...]:
         """Plan the marks with the values in force, or those before an earlier temporary change. Raise RolloutError
@@ -162,8 +162,8 @@ class Change:
                 try:
                     former = find_former(kind, extract_values(kind, listing, engine.node), earlier) if listing else ""
                 except ValueError as error:
-                    why = listing.unread.get(engine.node, str(error)) if listing else str(error)
-                    missing.append(f"{engine.node}: {KINDS[kind]}: {why}")
+                    reason = listing.unread.get(engine.node, str(error)) if listing else str(error)
+                    missing.append(f"{engine.node}: {KINDS[kind]}: {reason}")
                 else:
                     marks.append(Mark(engine.node, kind, deadline, self.author, former, values))
         if missing:
@@ -180,75 +180,80 @@ class Change:
         """Find the marks of this change that are not needed: nothing was sent, or it was refused and all values are the
         former ones. A missing answer, and an earlier change that is still in force, keep their marks."""
         by_node = {ending.node: ending.ending for ending in endings}
-        new = [mark for mark in marks if (mark.node, mark.kind) not in standing]
-        ended = {(mark.node, mark.kind) for mark in new if mark.node not in by_node}
+        new_marks = [mark for mark in marks if (mark.node, mark.kind) not in standing]
+        places = {(mark.node, mark.kind) for mark in new_marks if mark.node not in by_node}
         # A load has ended when it is over, also that of an earlier one.
-        ended |= {(mark.node, LOAD) for mark in marks if mark.kind == LOAD and by_node.get(mark.node) != "unknown"}
-        refused = [mark for mark in new if by_node.get(mark.node) == "refused"]
-        for kind in {mark.kind for mark in refused}:
-            nodes = {mark.node for mark in refused}
+        places |= {(mark.node, LOAD) for mark in marks if mark.kind == LOAD and by_node.get(mark.node) != "unknown"}
+        refused_marks = [mark for mark in new_marks if by_node.get(mark.node) == "refused"]
+        for kind in {mark.kind for mark in refused_marks}:
+            nodes = {mark.node for mark in refused_marks}
             listing = self.list_current(kind, [engine for engine in self.engines.members if engine.node in nodes])
-            ended |= {(mark.node, kind) for mark in refused if mark.kind == kind and is_as_before(mark, listing)}
-        return ended
+            places |= {(mark.node, kind) for mark in refused_marks if mark.kind == kind and is_as_before(mark, listing)}
+        return places
 
     def revert_overdue(self) -> tuple[Revert, ...]:
         """Revert all overdue changes, whoever made them. A mark stays where that was refused."""
         overdue = self.engines.overdue
-        back = list[Revert]()
+        reverts = list[Revert]()
         for change_kind in KINDS:
-            asked = {engine.node: engine for engine in self.engines.members if engine.address}
+            by_node = {engine.node: engine for engine in self.engines.members if engine.address}
             if change_kind == LOAD:
-                asked = {node: Engine(node, self.engines.acting, address="") for node, kind in overdue if kind == LOAD}
-            late = {
+                by_node = {
+                    node: Engine(node, self.engines.acting, address="") for node, kind in overdue if kind == LOAD
+                }
+            overdue_marks = {
                 late_engine: overdue[node, change_kind]
-                for node, late_engine in asked.items()
+                for node, late_engine in by_node.items()
                 if (node, change_kind) in overdue
             }
-            back += self.revert_changes(change_kind, late) if late else ()
-        return tuple(back)
+            reverts += self.revert_changes(change_kind, overdue_marks) if overdue_marks else ()
+        return tuple(reverts)
 
-    def revert_changes(self, kind: str, late: Mapping[Engine, Mark]) -> tuple[Revert, ...]:
-        listing = self.list_current(kind, [*late])
-        weighed = {engine: judge_mark(mark, listing) for engine, mark in late.items()}
+    def revert_changes(self, kind: str, overdue_marks: Mapping[Engine, Mark]) -> tuple[Revert, ...]:
+        listing = self.list_current(kind, [*overdue_marks])
+        decisions = {engine: judge_mark(mark, listing) for engine, mark in overdue_marks.items()}
         commands = {
             late_engine: build_pod_removal(late_engine.node)
             if kind == LOAD
-            else late_engine.build_command(WORDS[kind](late[late_engine].former))
-            for late_engine in late
-            if weighed[late_engine] is None
+            else late_engine.build_command(WORDS[kind](overdue_marks[late_engine].former))
+            for late_engine in overdue_marks
+            if decisions[late_engine] is None
         }
         replies = {reply.node: reply for reply in call_each(commands, execute=self.execute)} if commands else {}
         self.audit([*replies.values()])
-        after = self.list_current(kind, [*commands]) if commands else None
-        back = list[Revert]()
-        for engine, mark in late.items():
-            revert = weighed[engine]
+        new_listing = self.list_current(kind, [*commands]) if commands else None
+        reverts = list[Revert]()
+        for engine, mark in overdue_marks.items():
+            revert = decisions[engine]
             if revert is None:
                 answer = judge_reply(replies[engine.node])
-                done = answer.ending == "done"
-                revert = check_former(mark, after) if done else Revert(mark.node, kind, answer.ending, answer.reason)
+                revert = Revert(mark.node, kind, answer.ending, answer.reason)
+                if answer.ending == "done":
+                    revert = check_former(mark, new_listing)
             if revert.reason:
                 self.report(
                     Event(
-                        "note" if revert.ending in GONE else "failed",
+                        "note" if revert.ending in FINAL_ENDINGS else "failed",
                         revert.node,
                         f"{KINDS[kind]}, overdue: {revert.reason}",
                     )
                 )
-            back.append(revert)
-        self.remove_marks({finished_revert.place for finished_revert in back if finished_revert.ending in GONE})
-        return tuple(back)
+            reverts.append(revert)
+        self.remove_marks(
+            {finished_revert.place for finished_revert in reverts if finished_revert.ending in FINAL_ENDINGS}
+        )
+        return tuple(reverts)
 
     def list_current(self, kind: str, engines: Sequence[Engine]) -> Listing | None:
         """List the values in force. Return None for a kind that has no values."""
         if kind in WITHOUT_VALUES:
             return None
-        return list_topic(replace(self.engines, members=tuple(engines)), SHOWN[kind], self.execute)
+        return list_topic(replace(self.engines, members=tuple(engines)), TOPIC_BY_KIND[kind], self.execute)
 
     def write_marks(self, marks: Sequence[Mark], standing: Collection[Place]) -> None:
         if fault := self.run_on_control_plane(build_mark_commands(marks, standing)).fault:
             raise RolloutError(
-                "change-not-marked", "Nothing was changed.", f"{UNMARKED}: {fault}", Command("gpustack", "verify")
+                "change-not-marked", "Nothing was changed.", f"{MARK_FAILURE}: {fault}", Command("gpustack", "verify")
             )
 
     def remove_marks(self, places: Collection[Place]) -> None:
@@ -260,11 +265,11 @@ class Change:
     def build_stopper(self, operation: Operation) -> Callable[[], object]:
         """Build a function that is called every second and stops the work once, on all engines, when there is a
         reason."""
-        sent = list[bool]()
+        stops = list[bool]()
 
         def stop() -> None:
-            if operation.stoppable and not sent and self.cancel_reason():
-                sent.append(True)
+            if operation.stoppable and not stops and self.cancel_reason():
+                stops.append(True)
                 for engine in self.engines.members:
                     run_command(engine.node, engine.via, engine.stop_command, LIMIT, self.execute)
 
@@ -286,5 +291,5 @@ class Change:
 
 def list_lasting(operation: Operation, endings: Sequence[NodeEnding], standing: Collection[Place]) -> set[Place]:
     """List the marks of kinds that were now set to stay."""
-    done = {ending.node for ending in endings if ending.ending == "done"}
-    return {(node, kind) for node, kind in standing if node in done and kind in operation.kinds}
+    done_nodes = {ending.node for ending in endings if ending.ending == "done"}
+    return {(node, kind) for node, kind in standing if node in done_nodes and kind in operation.kinds}

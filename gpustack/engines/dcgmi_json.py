@@ -20,11 +20,11 @@ Box = Mapping[str, Any]
 
 def parse_documents(text: str) -> list[Box]:
     """Parse all documents of a text. Raise ValueError where there is none, or one is broken off."""
-    decoder, documents, at = JSONDecoder(), [], text.find("{")
-    while at >= 0:
-        document, end = decoder.raw_decode(text, at)
+    decoder, documents, begin = JSONDecoder(), [], text.find("{")
+    while begin >= 0:
+        document, end = decoder.raw_decode(text, begin)
         documents.append(document)
-        at = text.find("{", end)
+        begin = text.find("{", end)
     if not documents:
         raise ValueError(f"no JSON: {text[:80]!r}")
     return documents

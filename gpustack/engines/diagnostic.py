@@ -68,9 +68,9 @@ class Diagnostic:
     @property
     def passed_nodes(self) -> tuple[str, ...]:
         """List the nodes on which a test passed, and none failed or is unknown."""
-        failed = {verdict.node for verdict in self.verdicts if verdict.outcome in {"failed", "unknown"}}
+        failed_nodes = {verdict.node for verdict in self.verdicts if verdict.outcome in {"failed", "unknown"}}
         nodes = dict.fromkeys(verdict.node for verdict in self.verdicts if verdict.outcome == "passed")
-        return tuple(node for node in nodes if node not in failed and node not in self.unread)
+        return tuple(node for node in nodes if node not in failed_nodes and node not in self.unread)
 
     @property
     def exit_status(self) -> ExitStatus:
@@ -84,7 +84,9 @@ class Diagnostic:
 
 def add_losses(diagnostic: Diagnostic, lost_gpus: Mapping[str, str], unread: Mapping[str, str]) -> Diagnostic:
     """Add the GPUs that nodes lack after a test under load."""
-    verdicts = (Verdict(node, "gpustack", "offered GPUs", "", "failed", (why,)) for node, why in lost_gpus.items())
+    verdicts = (
+        Verdict(node, "gpustack", "offered GPUs", "", "failed", (reason,)) for node, reason in lost_gpus.items()
+    )
     return replace(diagnostic, verdicts=(*diagnostic.verdicts, *verdicts), unread={**unread, **diagnostic.unread})
 
 
@@ -94,22 +96,24 @@ def build_options(level: int) -> tuple[str, ...]:
 
 
 def judge_level(level: int, replies: Sequence[Reply], unread: Mapping[str, str]) -> Diagnostic:
-    verdicts, versions, lost = list[Verdict](), dict[str, str](), dict(unread)
+    verdicts, versions, unread_nodes = list[Verdict](), dict[str, str](), dict(unread)
     for reply in replies:
         try:
             document = read_diagnostic(reply)
             node_verdicts = tuple(parse_tests(reply.node, document))
             metadata = {str(name): str(word) for name, word in document.get("metadata", {}).items()}
         except UNREADABLE as error:
-            lost[reply.node] = str(error) if type(error) is ValueError else f"{OTHER_SHAPE}: {type(error).__name__}"
+            unread_nodes[reply.node] = (
+                str(error) if type(error) is ValueError else f"{OTHER_SHAPE}: {type(error).__name__}"
+            )
             continue
         verdicts += node_verdicts
         versions[reply.node] = (
             f"DCGM {metadata.get('version', '?')}, driver {metadata.get('Driver Version Detected', '?')}"
         )
         if reply.status and not any(verdict.outcome == "failed" for verdict in node_verdicts):
-            lost[reply.node] = f"DCGM returned {reply.status}, and no test says why"
-    return Diagnostic(level, tuple(verdicts), versions, lost)
+            unread_nodes[reply.node] = f"DCGM returned {reply.status}, and no test says why"
+    return Diagnostic(level, tuple(verdicts), versions, unread_nodes)
 
 
 def read_diagnostic(reply: Reply) -> Mapping[str, Any]:

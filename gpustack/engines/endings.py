@@ -39,13 +39,13 @@ def check_node(node_ending: NodeEnding, expected_settings: Mapping[str, str], li
     rows = [row for row in listing.rows if isinstance(row, Setting) and row.node == node_ending.node]
     if not rows:
         return NodeEnding(node_ending.node, "unknown", listing.unread.get(node_ending.node, NO_GPU))
-    odd = [
+    odd_rows = [
         row
         for row in rows
         if row.setting in expected_settings and not matches_setting(row.current, expected_settings[row.setting])
     ]
-    why = "; ".join(f"GPU {row.gpu}: {row.setting} is {row.current}" for row in odd)
-    return NodeEnding(node_ending.node, "refused", why) if odd else node_ending
+    reason = "; ".join(f"GPU {row.gpu}: {row.setting} is {row.current}" for row in odd_rows)
+    return NodeEnding(node_ending.node, "refused", reason) if odd_rows else node_ending
 
 
 def matches_setting(current: str, expected_value: str) -> bool:

@@ -27,7 +27,7 @@ from gpustack.process import is_dead
 
 PROBES = (NODES, PODS, ENGINE_PODS, MARKS, HOST_ENGINES, IDENTITY)
 NO_ENGINE = "no DCGM host engine runs there"
-SHARED = "its GPUs are shared by time-slicing or MPS: several pods get the same one"
+SHARED_GPUS = "its GPUs are shared by time-slicing or MPS: several pods get the same one"
 NO_PORT = "its host engine listens on no TCP port"
 
 
@@ -86,8 +86,8 @@ class Engines:
 
     def drop_marks(self, places: Iterable[Place]) -> "Engines":
         """Drop marks that were removed from the nodes."""
-        left = {*self.marks} - {*places}
-        return replace(self, marks={place: text for place, text in self.marks.items() if place in left})
+        remaining_places = {*self.marks} - {*places}
+        return replace(self, marks={place: text for place, text in self.marks.items() if place in remaining_places})
 
 
 def advise_engine(snapshot: Snapshot) -> Hint:
@@ -102,31 +102,33 @@ def find_engines(snapshot: Snapshot, node_names: Sequence[str] = (), *, cordoned
     """Find the engines of all nodes with GPUs, or of the named ones, with `cordoned` as find_nodes has it. Raise
     UnreachableError where the API gave no answer, UsageError for a node that has no GPUs, and MissingDataError where
     there is no engine at all."""
-    everything = find_nodes(snapshot, node_names, cordoned=cordoned)
-    engines = tuple(engine for engine in everything.members if engine.address)
+    candidates = find_nodes(snapshot, node_names, cordoned=cordoned)
+    engines = tuple(engine for engine in candidates.members if engine.address)
     if not engines:
-        why = "\n".join(f"{node}: {reason}" for node, reason in everything.unread.items()) or "No node offers a GPU."
-        raise MissingDataError("gpu-no-engine", "No DCGM host engine can be asked.", why, advise_engine(snapshot))
-    return replace(everything, members=engines)
+        reasons = (
+            "\n".join(f"{node}: {reason}" for node, reason in candidates.unread.items()) or "No node offers a GPU."
+        )
+        raise MissingDataError("gpu-no-engine", "No DCGM host engine can be asked.", reasons, advise_engine(snapshot))
+    return replace(candidates, members=engines)
 
 
 def find_idle(snapshot: Snapshot, node_names: Sequence[str] = ()) -> Engines:
     """Find nodes with free GPUs, with or without an engine. Raise the errors of find_engines, and MissingDataError
     where there are none."""
-    everything = find_nodes(snapshot, node_names)
-    unread = {engine.node: why for engine in everything.members if (why := explain_not_idle(engine, everything))}
-    engines = tuple(free_engine for free_engine in everything.members if free_engine.node not in unread)
+    candidates = find_nodes(snapshot, node_names)
+    unread = {engine.node: reason for engine in candidates.members if (reason := explain_not_idle(engine, candidates))}
+    engines = tuple(free_engine for free_engine in candidates.members if free_engine.node not in unread)
     if not engines:
-        why = "\n".join(f"{node}: {reason}" for node, reason in unread.items()) or "No node offers a GPU."
-        raise MissingDataError("gpu-none-free", "No GPU is free; nothing was done.", why)
-    return replace(everything, members=engines, unread=unread)
+        reasons = "\n".join(f"{node}: {cause}" for node, cause in unread.items()) or "No node offers a GPU."
+        raise MissingDataError("gpu-none-free", "No GPU is free; nothing was done.", reasons)
+    return replace(candidates, members=engines, unread=unread)
 
 
 def explain_not_idle(engine: Engine, engines: Engines) -> str:
     mark = engines.standing.get((engine.node, PROFILING))
     if mark and not mark.overdue:
         return f"profiling is paused there until {mark.expires_at:%H:%M UTC}, and its metrics with it"
-    return "" if engine.free else engine.busy or SHARED
+    return "" if engine.free else engine.busy or SHARED_GPUS
 
 
 def find_nodes(snapshot: Snapshot, node_names: Sequence[str], *, cordoned: bool = False) -> Engines:
@@ -139,48 +141,48 @@ def find_nodes(snapshot: Snapshot, node_names: Sequence[str], *, cordoned: bool 
     except FactUnavailable as error:
         message = "The Kubernetes API gave no answer."
         raise UnreachableError("proof-no-api", message, str(error), Command("gpustack", "verify")) from error
-    if odd := [name for name in node_names if name not in nodes]:
-        why = describe_choice(odd, sorted(nodes), "Nodes with GPUs")
-        raise UsageError("gpu-no-node", f"The cluster has no node {', '.join(odd)} with GPUs.", why)
+    if unknown_names := [name for name in node_names if name not in nodes]:
+        reason = describe_choice(unknown_names, sorted(nodes), "Nodes with GPUs")
+        raise UsageError("gpu-no-node", f"The cluster has no node {', '.join(unknown_names)} with GPUs.", reason)
     engines, unread = [], {}
     for name in sorted(node_names or nodes):
         node, engine = nodes[name], find_engine(snapshot, cluster.host, nodes[name], pods.get(name))
         if isinstance(engine, str):
             unread[name] = engine
             engine = Engine(name, cluster.host, address="")
-        used = [pod for pod in users if pod.node == name and not is_dead(pod.process)]
+        gpu_pods = [pod for pod in users if pod.node == name and not is_dead(pod.process)]
         free = (
             0
             if explain_closed(node, cordoned=cordoned) or node.replicas > 1
-            else max(0, node.allocatable - sum(pod.gpus for pod in used))
+            else max(0, node.allocatable - sum(pod.gpus for pod in gpu_pods))
         )
         engines.append(
-            replace(engine, gpus=node.allocatable, free=free, busy=explain_busy(node, used, cordoned=cordoned))
+            replace(engine, gpus=node.allocatable, free=free, busy=explain_busy(node, gpu_pods, cordoned=cordoned))
         )
     return Engines(tuple(engines), unread, cluster.host, marks, snapshot.started_at)
 
 
 def select_free(engines: Engines) -> Engines:
     """Select the engines whose GPUs are all free. Raise MissingDataError where there are none."""
-    busy = {engine.node: engine.busy for engine in engines.members if engine.busy}
-    free = tuple(free_engine for free_engine in engines.members if not free_engine.busy)
-    if not free:
-        why = "\n".join(f"{node}: {reason}" for node, reason in busy.items())
-        raise MissingDataError("gpu-busy", "No node has all of its GPUs free; nothing was done.", why)
-    return replace(engines, members=free, unread={**engines.unread, **busy})
+    busy_reasons = {engine.node: engine.busy for engine in engines.members if engine.busy}
+    free_engines = tuple(free_engine for free_engine in engines.members if not free_engine.busy)
+    if not free_engines:
+        reasons = "\n".join(f"{node}: {reason}" for node, reason in busy_reasons.items())
+        raise MissingDataError("gpu-busy", "No node has all of its GPUs free; nothing was done.", reasons)
+    return replace(engines, members=free_engines, unread={**engines.unread, **busy_reasons})
 
 
 def compare_offers(engines: Engines, offers: Mapping[str, int]) -> tuple[dict[str, str], dict[str, str]]:
     """Compare the offers after a load with those before. Return by node the GPUs that are lost, and the reason where
     the number is unknown."""
-    lost, unread = dict[str, str](), dict[str, str]()
+    lost_gpus, unread = dict[str, str](), dict[str, str]()
     for engine in engines.members:
-        now = offers.get(engine.node)
-        if now is None:
+        offer = offers.get(engine.node)
+        if offer is None:
             unread[engine.node] = "how many GPUs it offers after the test is not known"
-        elif now < engine.gpus:
-            lost[engine.node] = f"it offers {now} GPUs after the test, {engine.gpus} before"
-    return lost, unread
+        elif offer < engine.gpus:
+            lost_gpus[engine.node] = f"it offers {offer} GPUs after the test, {engine.gpus} before"
+    return lost_gpus, unread
 
 
 def find_engine(snapshot: Snapshot, acting: Host, node: ProofNode, pod: EnginePod | None) -> Engine | str:
@@ -208,8 +210,8 @@ def explain_busy(node: ProofNode, users: Sequence[GpuPod], *, cordoned: bool = F
     """Explain why the GPUs of a node are not free. `users` are the pods of others on it."""
     if names := sorted(pod.name for pod in users):
         return f"its GPUs are in use: {', '.join(names[:3])}{' and more' if names[3:] else ''}"
-    if why := explain_closed(node, cordoned=cordoned):
-        return why
+    if reason := explain_closed(node, cordoned=cordoned):
+        return reason
     return "" if node.allocatable else "it offers no GPU"
 
 

@@ -48,8 +48,8 @@ def parse_figures(reply: Reply) -> Iterator[Figure]:
             if not section:
                 raise ValueError(line)
             value = match[2].rstrip(" ")
-            name, of = match[1].strip().removeprefix("Due to").strip(" -"), "" if section == SLOWDOWN else gpu
+            name, figure_gpu = match[1].strip().removeprefix("Due to").strip(" -"), "" if section == SLOWDOWN else gpu
             process = value if name == PROCESS else process
             name = f"{PROCESS} {process} {name}" if process and name != PROCESS else name
-            figures.setdefault((of, section, name), Figure(reply.node, of, section, name, value))
+            figures.setdefault((figure_gpu, section, name), Figure(reply.node, figure_gpu, section, name, value))
     yield from (figure for figure in figures.values() if figure.figure != PROCESS)

@@ -35,7 +35,7 @@ Parse = Callable[[Reply], Iterator[Any]]
 POWER_LIMIT, ECC_MODE = "Power Limit", "ECC Mode"
 MEMORY_CLOCK, SM_CLOCK = "Memory Application Clock", "SM Application Clock"
 GPU_ID = "GPU ID: "
-SHOWN: Mapping[str, Topic] = {
+TOPIC_BY_KIND: Mapping[str, Topic] = {
     temporary_changes.PROFILING: "metrics",
     temporary_changes.POLICY: "policies",
     temporary_changes.POWER_LIMIT: "settings",
@@ -211,6 +211,8 @@ def build_listing(topic: Topic, replies: Sequence[Reply], engines: Engines, pars
             rows += list(parse(reply))
         except UNREADABLE as error:
             unread[reply.node] = f"{OTHER_SHAPE}: {type(error).__name__}"
-    asked = {engine.node for engine in engines.members} | {*engines.unread}
-    marks = [mark for mark in engines.standing.values() if mark.node in asked and SHOWN.get(mark.kind) == topic]
+    node_names = {engine.node for engine in engines.members} | {*engines.unread}
+    marks = [
+        mark for mark in engines.standing.values() if mark.node in node_names and TOPIC_BY_KIND.get(mark.kind) == topic
+    ]
     return Listing(topic, tuple(rows), unread, tuple(marks))

@@ -20,25 +20,26 @@ def build_mark_commands(marks: Iterable[Mark], standing: Collection[Place]) -> s
     API refuses one that another gpustack wrote meanwhile."""
     nodes = dict[tuple[str, bool], list[str]]()
     for mark in marks:
-        known = (mark.node, mark.kind) in standing
-        nodes.setdefault((f"{PREFIX}{mark.kind}={mark.text}", known), []).append(mark.node)
+        is_standing = (mark.node, mark.kind) in standing
+        nodes.setdefault((f"{PREFIX}{mark.kind}={mark.text}", is_standing), []).append(mark.node)
     return " && ".join(
-        f"kubectl {ADMIN} annotate {'--overwrite ' if known else ''}node {shlex.join(some)} {shlex.quote(text)}"
-        for (text, known), some in nodes.items()
+        f"kubectl {ADMIN} annotate {'--overwrite ' if is_standing else ''}node"
+        f" {shlex.join(node_names)} {shlex.quote(text)}"
+        for (text, is_standing), node_names in nodes.items()
     )
 
 
 def build_pod_removal(node: str) -> str:
     """Delete the pods of gpustack on a node that have ended, each at its own deadline; others may be at work there."""
-    ended = ",".join((f"spec.nodeName={node}", "status.phase!=Pending", "status.phase!=Running"))
-    chosen = f"--selector {RUN} --field-selector {shlex.quote(ended)}"
-    return f"kubectl {ADMIN} --namespace {PROOF_NAMESPACE} delete pods {chosen} --timeout=20s"
+    ended_pods = ",".join((f"spec.nodeName={node}", "status.phase!=Pending", "status.phase!=Running"))
+    selectors = f"--selector {RUN} --field-selector {shlex.quote(ended_pods)}"
+    return f"kubectl {ADMIN} --namespace {PROOF_NAMESPACE} delete pods {selectors} --timeout=20s"
 
 
 def build_unmark_commands(places: Iterable[Place]) -> str:
     nodes = dict[str, list[str]]()
-    for node, what in places:
-        nodes.setdefault(what, []).append(node)
+    for node, kind in places:
+        nodes.setdefault(kind, []).append(node)
     return " && ".join(
-        f"kubectl {ADMIN} annotate node {shlex.join(some)} {PREFIX}{what}-" for what, some in nodes.items()
+        f"kubectl {ADMIN} annotate node {shlex.join(node_names)} {PREFIX}{kind}-" for kind, node_names in nodes.items()
     )

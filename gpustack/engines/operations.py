@@ -19,7 +19,7 @@ ENDS_WITH_ENGINE = "It is in the memory of the host engine, and gone when its po
 REPLACES = "It replaces the policy of all GPUs of a node."
 NOTHING_DONE = "Violations are only reported: DCGM's own action, a reset of the GPU, is deprecated and not offered."
 LOAD_NOTE = "It loads these GPUs fully: their power and heat rise to what they can be."
-OURS_NOTE = (
+LOAD_PODS_NOTE = (
     "Pods ask for the GPUs, so that only free ones are loaded, and end by themselves. Alerts of heat, power and Xids "
     "of programs are silenced for these nodes meanwhile."
 )
@@ -52,14 +52,14 @@ CLOCKS_NOTE = "Application clocks are not offered by every GPU: look at what is 
 def require_name(text: str) -> str:
     """Require a name of a group or job. Raise InputError for another text."""
     if not NAME.fullmatch(text):
-        why = "A name has letters, digits, '.', '_' and '-', at most 64."
-        raise InputError("gpu-bad-name", f"{text!r} is no name of a group or job.", why)
+        reason = "A name has letters, digits, '.', '_' and '-', at most 64."
+        raise InputError("gpu-bad-name", f"{text!r} is no name of a group or job.", reason)
     return text
 
 
 def create_group(name: str, gpus: Sequence[str]) -> Operation:
-    if odd := [gpu for gpu in gpus if not gpu.isdecimal()]:
-        message = f"GPUs of a group are named by their indices, such as 0,1, not {', '.join(map(repr, odd))}."
+    if bad_indices := [gpu for gpu in gpus if not gpu.isdecimal()]:
+        message = f"GPUs of a group are named by their indices, such as 0,1, not {', '.join(map(repr, bad_indices))}."
         raise InputError("gpu-bad-name", message, "DCGM counts the GPUs of each node from 0.")
     members = ("--add", ",".join(gpus)) if gpus else ("--default",)
     return Operation(
@@ -72,8 +72,8 @@ def delete_group(name: str, listing: Listing) -> Operation:
     it is DCGM's own."""
     ids = [(row.node, row.id) for row in listing.rows if isinstance(row, Group) and row.name == name]
     if not ids or name.startswith("DCGM_ALL_"):
-        why = f"{ALL_GPUS} and its like are DCGM's own." if ids else "No host engine has a group of that name."
-        raise InputError("gpu-bad-name", f"The group {name} cannot be deleted.", why)
+        reason = f"{ALL_GPUS} and its like are DCGM's own." if ids else "No host engine has a group of that name."
+        raise InputError("gpu-bad-name", f"The group {name} cannot be deleted.", reason)
     by_node = dict[str, tuple[Line, ...]]()
     for node, id in ids:
         by_node[node] = (*by_node.get(node, ()), ("group", "--delete", str(id)))
@@ -101,10 +101,10 @@ def set_config(power: int | None, clocks: str, *, ecc: bool | None, keep: float 
     that stay. Raise InputError where there is nothing to set, or a value cannot be reverted."""
     clocks = ",".join(str(int(clock)) for clock in clocks.split(",")) if clocks else ""
     if keep and (ecc is not None or clocks == RESET_CLOCKS):
-        what = "ECC" if ecc is not None else f"Clocks of {RESET_CLOCKS}"
-        why = "ECC changes with a reset of the GPU or a reboot, and so it would change back."
-        why = why if ecc is not None else "These are the GPU's own clocks: what they are is not known before."
-        raise InputError("gpu-no-deadline", f"{what} cannot be set for a time.", why)
+        subject = "ECC" if ecc is not None else f"Clocks of {RESET_CLOCKS}"
+        reason = "ECC changes with a reset of the GPU or a reboot, and so it would change back."
+        reason = reason if ecc is not None else "These are the GPU's own clocks: what they are is not known before."
+        raise InputError("gpu-no-deadline", f"{subject} cannot be set for a time.", reason)
     memory, _, sm = clocks.partition(",") if clocks != RESET_CLOCKS else ("", "", "")
     settings = {POWER_LIMIT: str(power or ""), MEMORY_CLOCK: memory, SM_CLOCK: sm}
     kinds = {temporary_changes.POWER_LIMIT: str(power or ""), temporary_changes.CLOCKS: clocks}
@@ -119,7 +119,7 @@ def set_config(power: int | None, clocks: str, *, ecc: bool | None, keep: float 
     notes += [RESET_NEEDED] if ecc is not None else []
     expected = {setting: value for setting, value in settings.items() if value}
     expected |= {ECC_MODE: ""} if ecc is not None else {}
-    kinds = {what: value for what, value in kinds.items() if value}
+    kinds = {kind: value for kind, value in kinds.items() if value}
     line = ("config", "--set", *words)
     return Operation("set configuration", (line,), tuple(notes), kinds=kinds, keep=keep, expected_settings=expected)
 
@@ -154,7 +154,7 @@ def diagnose(level: int) -> Operation:
 
 def load_gpus(load_name: str, pods: str, seconds: float, *, blind: bool) -> Operation:
     """Build a load. `pods` names the program that each pod runs, `seconds` is the limit of the whole run."""
-    notes = (LOAD_NOTE, OURS_NOTE, *((BLIND_NOTE,) if blind else ()))
+    notes = (LOAD_NOTE, LOAD_PODS_NOTE, *((BLIND_NOTE,) if blind else ()))
     return Operation(
         f"load GPUs: {load_name}", notes=notes, pods=pods, kinds={temporary_changes.LOAD: ""}, keep=seconds
     )

@@ -35,24 +35,24 @@ def translate_policy(conditions: Sequence[str], action: str, validation: str) ->
     for condition in conditions:
         text, _, limit = condition.partition(LIMIT)
         words.append(f"{NAMES[text]}={int(limit)}" if limit else NAMES[text])
-    then = {"action": ACTIONS[action], "validation": VALIDATIONS[validation]}
-    more = [f"{name}={code}" for name, code in then.items() if code != "0"]
-    if more and not words:
+    responses = {"action": ACTIONS[action], "validation": VALIDATIONS[validation]}
+    response_words = [f"{name}={code}" for name, code in responses.items() if code != "0"]
+    if response_words and not words:
         raise ValueError(f"{action}, {validation}")
-    return " ".join(words + more)
+    return " ".join(words + response_words)
 
 
 def format_policy(limits: Mapping[str, bool | int | None]) -> str:
     """Format limits by gpustack's names of the conditions; a limit of True is a condition without a number."""
-    chosen = [(name, limit) for name, _, _ in CONDITIONS if (limit := limits.get(name))]
-    return " ".join(name if limit is True else f"{name}={limit}" for name, limit in chosen)
+    named_limits = [(name, limit) for name, _, _ in CONDITIONS if (limit := limits.get(name))]
+    return " ".join(name if limit is True else f"{name}={limit}" for name, limit in named_limits)
 
 
 def build_policy_options(policy: str) -> tuple[str, ...]:
     """Build the options with which dcgmi sets a policy."""
     pairs = [word.partition("=")[::2] for word in policy.split()]
-    then = dict(pairs)
-    given = [word for name, limit in pairs if name in OPTIONS for word in (OPTIONS[name], limit) if word]
-    if not given:
+    values = dict(pairs)
+    options = [word for name, limit in pairs if name in OPTIONS for word in (OPTIONS[name], limit) if word]
+    if not options:
         return ("policy", "--clear")
-    return ("policy", "--set", f"{then.get('action', 0)},{then.get('validation', 0)}", *given)
+    return ("policy", "--set", f"{values.get('action', 0)},{values.get('validation', 0)}", *options)

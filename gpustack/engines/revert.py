@@ -11,11 +11,11 @@ from gpustack.engines.values import extract_values
 from gpustack.probes.gpu.temporary_changes import KINDS, WITHOUT_VALUES, Mark, format_setting
 
 Outcome = Literal["done", "left", "refused", "unknown"]
-GONE = ("done", "left")
+FINAL_ENDINGS = ("done", "left")
 """Endings that need no mark."""
 AS_BEFORE = "it was as before already"
-NOT_OURS = "somebody else has set it since, and it stays"
-MIXED = "somebody else has set it since on some GPUs, and dcgmi sets all of a node at once"
+FOREIGN_VALUE = "somebody else has set it since, and it stays"
+PARTLY_CHANGED = "somebody else has set it since on some GPUs, and dcgmi sets all of a node at once"
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,17 @@ def judge_mark(mark: Mark, listing: Listing | None) -> Revert | None:
     values = extract_values(mark.kind, listing, mark.node)
     if not values:
         return Revert(mark.node, mark.kind, "unknown", listing.unread.get(mark.node, NO_GPU))
-    others = {gpu: value for gpu, value in values.items() if value not in (mark.former, *mark.values)}
-    if all(value == mark.former or gpu in others for gpu, value in values.items()):
-        ending: Outcome = "left" if others else "done"
-        return Revert(mark.node, mark.kind, ending, format_values(mark.kind, others, NOT_OURS) if others else AS_BEFORE)
-    if others:
-        return Revert(mark.node, mark.kind, "refused", format_values(mark.kind, others, MIXED))
+    foreign_values = {gpu: value for gpu, value in values.items() if value not in (mark.former, *mark.values)}
+    if all(value == mark.former or gpu in foreign_values for gpu, value in values.items()):
+        ending: Outcome = "left" if foreign_values else "done"
+        return Revert(
+            mark.node,
+            mark.kind,
+            ending,
+            format_values(mark.kind, foreign_values, FOREIGN_VALUE) if foreign_values else AS_BEFORE,
+        )
+    if foreign_values:
+        return Revert(mark.node, mark.kind, "refused", format_values(mark.kind, foreign_values, PARTLY_CHANGED))
     return None
 
 
@@ -57,8 +62,8 @@ def check_former(mark: Mark, listing: Listing | None) -> Revert:
     values = extract_values(mark.kind, listing, mark.node)
     if not values:
         return Revert(mark.node, mark.kind, "unknown", listing.unread.get(mark.node, NO_GPU))
-    odd = {gpu: value for gpu, value in values.items() if value != mark.former}
-    return Revert(mark.node, mark.kind, "refused" if odd else "done", format_values(mark.kind, odd))
+    odd_values = {gpu: value for gpu, value in values.items() if value != mark.former}
+    return Revert(mark.node, mark.kind, "refused" if odd_values else "done", format_values(mark.kind, odd_values))
 
 
 def is_as_before(mark: Mark, listing: Listing | None) -> bool:

@@ -35,12 +35,12 @@ class Sample:
 def choose_fields(words: Sequence[str]) -> tuple[Field, ...]:
     """Choose the fields of these words. Raise InputError for a word that names no field of DCGM, or several."""
     matches = [(word, [field for field in find_fields(word) if field.id != EXPORTER]) for word in words]
-    if odd := [word for word, some in matches if len(some) != 1]:
-        why = "Give the name in any spelling, or the id if several fields share it."
-        near = suggest_nearest([word for word in odd if not find_fields(word)], list(index_fields()))
-        message = f"{', '.join(odd)} names no field of DCGM, or several."
-        raise InputError("gpu-no-field", message, "\n".join(filter(None, (near, why))))
-    return tuple(some[0] for _, some in matches)
+    if unclear_words := [word for word, candidates in matches if len(candidates) != 1]:
+        reason = "Give the name in any spelling, or the id if several fields share it."
+        suggestion = suggest_nearest([word for word in unclear_words if not find_fields(word)], list(index_fields()))
+        message = f"{', '.join(unclear_words)} names no field of DCGM, or several."
+        raise InputError("gpu-no-field", message, "\n".join(filter(None, (suggestion, reason))))
+    return tuple(candidates[0] for _, candidates in matches)
 
 
 def build_options(fields: Sequence[Field], milliseconds: int) -> tuple[str, ...]:
@@ -61,5 +61,5 @@ def parse_samples(reply: Reply, fields: Sequence[Field]) -> Iterator[Sample]:
         raise ValueError(f"{len(starts)} columns for {len(fields)} fields")
     for entity, values in rows.items():
         for field, value in zip(fields, values, strict=True):
-            known = "" if value == "N/A" or value.endswith(CUT) else value
-            yield Sample(reply.node, entity, field.name, known, field.unit)
+            whole_value = "" if value == "N/A" or value.endswith(CUT) else value
+            yield Sample(reply.node, entity, field.name, whole_value, field.unit)

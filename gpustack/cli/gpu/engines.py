@@ -69,10 +69,10 @@ def open_for_query(session: QuerySession) -> "Engines":
                 raise LockedError("lock-unreached", f"The lock on {names} cannot be taken.")
             with open_locked_run(hosts, "gpu", choose_engine_places(snapshot, ()), session.report) as run:
                 restorations = make_change(session, run, engines, yes=True).revert_overdue()
-            from gpustack.engines.revert import GONE
+            from gpustack.engines.revert import FINAL_ENDINGS
 
             engines = engines.drop_marks(
-                restoration.place for restoration in restorations if restoration.ending in GONE
+                restoration.place for restoration in restorations if restoration.ending in FINAL_ENDINGS
             )
         except LockedError as error:
             session.report(Event("note", "", f"a temporary change is overdue and was not put back: {error.message}"))
