@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, LiteralString, Self
 
-ASIDE = "    # "
+NOTE_SEPARATOR = "    # "
 """The text between a command and the note behind it."""
 Separator = Literal["; ", " | ", " && ", ", or ", "; then: "]
 CAPITALS = re.compile(r"\b[A-Z]{3,}\b")
@@ -25,7 +25,7 @@ class Hint(str):
     note: str
 
     def __new__(cls, body: str, note: str = "") -> Self:
-        hint = super().__new__(cls, f"{body}{ASIDE}{note}" if note else body)
+        hint = super().__new__(cls, f"{body}{NOTE_SEPARATOR}{note}" if note else body)
         object.__setattr__(hint, "body", body)
         object.__setattr__(hint, "note", note)
         return hint
@@ -88,18 +88,19 @@ class Template:
             (word,) = shlex.split(match[0])
             return quote_word(CAPITALS.sub(lambda capitals: names.get(capitals[0], capitals[0]), word))
 
-        body, _, note = self.text.partition(ASIDE)
+        body, _, note = self.text.partition(NOTE_SEPARATOR)
         return Hint(" ".join([SHELL_WORD.sub(fill_word, body), *map(quote_word, arguments)]), note)
 
 
 NO_HINT = Prose("")
-OF_HOSTS = "access|care|doctor|install|kubeconfig|plan|prove|remediate|reset|serve|snapshot|status|trust|verify"
-GROUPS = "alerts|autoscale|capacity|config|cost|node|profile|gpu(?: (?:group|policy|config|profiling|stats))?"
-OWN = re.compile(
-    rf"(?<![\w`/-])gpustack (?!profile (?:compare|thresholds))(?:{OF_HOSTS}|(?:{GROUPS}) [a-z][a-z-]*)(?![\w-])"
+HOST_COMMANDS = "access|care|doctor|install|kubeconfig|plan|prove|remediate|reset|serve|snapshot|status|trust|verify"
+GROUP_COMMANDS = "alerts|autoscale|capacity|config|cost|node|profile|gpu(?: (?:group|policy|config|profiling|stats))?"
+INVENTORY_COMMAND = re.compile(
+    rf"(?<![\w`/-])gpustack (?!profile (?:compare|thresholds))"
+    rf"(?:{HOST_COMMANDS}|(?:{GROUP_COMMANDS}) [a-z][a-z-]*)(?![\w-])"
 )
 """A command of gpustack that takes an inventory."""
-NAMED = re.compile(
+HOST_SOURCE = re.compile(
     r"(?<!\S)(?:-[ih]|--(?:inventory|from|prometheus|exporter|this-host|help)"
     r"|(?<!-out )(?<!-record )\S+\.json|https?://\S+)(?!\S)"
 )
@@ -114,10 +115,10 @@ def add_inventory(line: str, inventory: str) -> str:
     def extend_command(match: re.Match[str]) -> str:
         end = END.search(command, match.end())
         words = command[match.end() : end.start() if end else len(command)]
-        return match[0] if NAMED.search(words) else f"{match[0]} -i {inventory}"
+        return match[0] if HOST_SOURCE.search(words) else f"{match[0]} -i {inventory}"
 
     command, comment, text = line.partition(" # ")
-    return f"{OWN.sub(extend_command, command) if inventory else command}{comment}{text}"
+    return f"{INVENTORY_COMMAND.sub(extend_command, command) if inventory else command}{comment}{text}"
 
 
 def name_inventory(hint: Hint, inventory: str) -> Hint:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-INTERRUPTED = "interrupted"
+INTERRUPTION = "interrupted"
 """Why a run stopped, where somebody stopped it."""
 
 Kind = Literal["ask", "asked", "step", "task", "changed", "failed", "waiting", "done", "note"]

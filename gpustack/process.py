@@ -35,8 +35,8 @@ def is_dead(name: str, proc: Path = PROC) -> bool:
     """Tell whether the process of this name ran on this machine, since its boot, and has ended."""
     machine, _, rest = name.partition(".")
     number, _, start = rest.partition(".")
-    own = name_process(proc)
-    if not own or own.partition(".")[0] != machine or not number.isdecimal() or not start.isdecimal():
+    own_name = name_process(proc)
+    if not own_name or own_name.partition(".")[0] != machine or not number.isdecimal() or not start.isdecimal():
         return False
     try:
         return read_start(proc, int(number)) != start

@@ -23,10 +23,10 @@ from gpustack.files.number import parse_number, parse_whole
 # Characters of a shell probe and of an API read, whose answer is pruned once it is here: a node object is 10 to 25 KB.
 MAX_STDOUT, MAX_BODY, MAX_STDERR = 256 * 1024, 64 * 1024 * 1024, 8 * 1024
 API = "@api"
-TRUNCATED = "the answer was truncated"
+TRUNCATION_REASON = "the answer was truncated"
 ODD_LINE = "the line around the answer is not as gpustack's script writes it"
 # Lowest and highest: an exit status, the seconds since a boot, and the seconds of a probe.
-STATUS, UPTIME, SECONDS = (0, 255), (0.0, 1e10), (0.0, 86400.0)
+STATUS_BOUNDS, UPTIME_BOUNDS, SECONDS_BOUNDS = (0, 255), (0.0, 1e10), (0.0, 86400.0)
 
 
 @dataclass
@@ -81,7 +81,9 @@ class AnswerParser:
         line."""
         first = words[0]
         if first == "." and self.open_section:
-            self.close_section(self.open_section, parse_whole(words[1], *STATUS), parse_number(words[2], *UPTIME))
+            self.close_section(
+                self.open_section, parse_whole(words[1], *STATUS_BOUNDS), parse_number(words[2], *UPTIME_BOUNDS)
+            )
         elif first == "=" and self.open_section and self.open_section.id == API:
             number = parse_whole(words[1], 0, len(self.open_section.ids) - 1)
             self.add_read(self.open_section, self.open_section.ids[number], words[2], words[3], " ".join(words[4:]))
@@ -96,7 +98,7 @@ class AnswerParser:
         else:
             self.drop_section()
 
-    def drop_section(self, reason: str = TRUNCATED) -> None:
+    def drop_section(self, reason: str = TRUNCATION_REASON) -> None:
         """Store that nothing is known of a probe whose output did not end as it should."""
         if self.open_section and self.open_section.id in self.probes and self.open_section.id not in self.errors:
             self.store_answer(self.open_section.id, -1, "", missing_reason=reason)
@@ -106,7 +108,7 @@ class AnswerParser:
         """Store the answers of a section. Raise ValueError, while the section is open, where its end is before its
         start."""
         if section.id != API:
-            duration = parse_number(round(end - parse_number(section.start, *UPTIME), 2), *SECONDS)
+            duration = parse_number(round(end - parse_number(section.start, *UPTIME_BOUNDS), 2), *SECONDS_BOUNDS)
             self.open_section = None
             self.store_answer(section.id, rc, section.text, seconds=duration, cut=section.cut)
             return
@@ -121,7 +123,7 @@ class AnswerParser:
         """Store the answer of one read of the API, whose body is what came since the read before it."""
         self.open_section = Section(API, MAX_BODY, section.start, section.ids)
         try:
-            seconds = round(parse_number(duration, *SECONDS), 2)
+            seconds = round(parse_number(duration, *SECONDS_BOUNDS), 2)
         except ValueError:
             self.store_answer(id, -1, "", missing_reason=ODD_LINE)
             return

@@ -41,7 +41,7 @@ AUTHORITIES = {
     "proxy": "/usr/local/share/ca-certificates/gpustack-proxy.crt",
     "source": "/usr/local/share/ca-certificates/gpustack-mirror.crt",
 }
-TRUSTED = "/etc/ssl/certs/ca-certificates.crt"
+CA_CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 """The file that update-ca-certificates writes, which apt, curl and containerd read."""
 # Every file there can be, by the step whose role writes it.
 PATHS = {
@@ -114,8 +114,8 @@ def select_login(section: Proxy | Mirror) -> tuple[str, str]:
 
 def list_proxy_urls(proxy: Proxy) -> dict[str, str]:
     """List the URLs of the proxy by the scheme of what is fetched."""
-    both = {"http": proxy.http, "https": proxy.https or proxy.http}
-    return {scheme: url for scheme, url in both.items() if url}
+    urls = {"http": proxy.http, "https": proxy.https or proxy.http}
+    return {scheme: url for scheme, url in urls.items() if url}
 
 
 def render_apt_config(proxy: Proxy) -> str:
@@ -149,9 +149,9 @@ def list_no_proxy(inventory: "Inventory") -> list[str]:
     inventory has them, Services and pods."""
     kubernetes, proxy = inventory.spec.kubernetes, inventory.spec.proxy
     names = [extract_name(resolve_endpoint(inventory)), *(host.node_address for host in inventory.hosts)]
-    own = ["localhost", "127.0.0.1", *filter(None, names)]
-    own += [".svc", f".{kubernetes.dns_domain}", str(kubernetes.pod_cidr), str(kubernetes.service_cidr)]
-    return list(dict.fromkeys([*(proxy.no_proxy if proxy else ()), *own]))
+    cluster_entries = ["localhost", "127.0.0.1", *filter(None, names)]
+    cluster_entries += [".svc", f".{kubernetes.dns_domain}", str(kubernetes.pod_cidr), str(kubernetes.service_cidr)]
+    return list(dict.fromkeys([*(proxy.no_proxy if proxy else ()), *cluster_entries]))
 
 
 def fill_secrets(text: str, user: str, password_file: str) -> str:

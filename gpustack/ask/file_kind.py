@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-HEAD = 200
+HEAD_SIZE = 200
 """Bytes that are looked at."""
 SCHEMA = re.compile(rb'(?:\xef\xbb\xbf)?\s{0,9}\{\s{0,9}"schema"\s{0,9}:\s{0,9}"(gpustack/[a-z-]{1,40})/v')
 RECORDING, QUERIES, PROFILE = "gpustack/recording", "gpustack/queries", "gpustack/profile"
@@ -13,12 +13,12 @@ WRITERS = {
     PROFILE: "`gpustack profile record` wrote it, for commands such as `gpustack profile analyze`",
 }
 RESULT = "it is a result of `-o json`, which no command reads"
-COMPRESSED = {b"\x1f\x8b": "gunzip", b"\x28\xb5\x2f\xfd": "unzstd", b"\xfd7zXZ": "unxz", b"BZh": "bunzip2"}
+DECOMPRESSORS = {b"\x1f\x8b": "gunzip", b"\x28\xb5\x2f\xfd": "unzstd", b"\xfd7zXZ": "unxz", b"BZh": "bunzip2"}
 
 
 def describe_kind_of_file(head: bytes, expected: str) -> str:
     """Describe a file by its beginning. Return an empty text for one of the expected kind or of another program."""
-    for magic, program in COMPRESSED.items():
+    for magic, program in DECOMPRESSORS.items():
         if head.startswith(magic):
             return f"it is compressed: unpack it with `{program}` first"
     match = SCHEMA.match(head)
@@ -29,4 +29,4 @@ def describe_kind_of_file(head: bytes, expected: str) -> str:
 def read_head(path: Path) -> bytes:
     """Read the first bytes of a regular file that was opened before."""
     with path.open("rb") as file:
-        return file.read(HEAD)
+        return file.read(HEAD_SIZE)

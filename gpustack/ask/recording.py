@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from gpustack.ask.answers import SECONDS, STATUS
+from gpustack.ask.answers import SECONDS_BOUNDS, STATUS_BOUNDS
 from gpustack.ask.file_kind import RECORDING, describe_kind_of_file, read_head
 from gpustack.ask.probe import CLUSTER, UNREADABLE, Answer
 from gpustack.ask.redact.redact import redact
@@ -31,7 +31,7 @@ from gpustack.config.pydantic_errors import describe_kind
 from gpustack.config.secrets.secret_values import redact_secrets
 from gpustack.config.spec import Spec
 from gpustack.errors import UsageError, describe_os_error
-from gpustack.files.document import YAML_TEXT, DocumentError, LimitError
+from gpustack.files.document import YAML_TEXT_LIMIT, DocumentError, LimitError
 from gpustack.files.json_text import dump_json, parse_json
 from gpustack.files.number import parse_number
 from gpustack.files.read import open_file
@@ -42,7 +42,7 @@ VERSION = 2
 SCHEMA = f"{KIND}v{VERSION}"
 MAX_BYTES = 2**30
 """The most bytes of a recording. A recording of 30 hosts has 5 MiB."""
-MAX_HEADER = YAML_TEXT
+MAX_HEADER = YAML_TEXT_LIMIT
 """The most bytes of the first line, whose values are searched for secrets, as YAML too."""
 PLAIN_FIELDS = ("probe", "location")
 """These fields name an answer. All other texts of an answer may hold a secret and are redacted, also those of a field
@@ -202,7 +202,7 @@ def parse_answer_lines(lines: Iterable[str | bytes], places: Container[str]) -> 
             if line[-1:] not in ("\n", b"\n") and error.errors()[0]["type"] == "json_invalid":
                 reason = "the file is cut off in this line"
             raise ValueError(f"line {number}: {reason}") from error
-        if not (-1 <= answer.rc <= STATUS[1] and SECONDS[0] <= answer.seconds <= SECONDS[1]):
+        if not (-1 <= answer.rc <= STATUS_BOUNDS[1] and SECONDS_BOUNDS[0] <= answer.seconds <= SECONDS_BOUNDS[1]):
             raise ValueError(f"line {number}: rc {answer.rc} or seconds {answer.seconds:g} is out of bounds")
         if answer.location not in places:
             raise ValueError(f"line {number}: an answer of {answer.location}, which is no host of the recording")
@@ -243,7 +243,7 @@ def parse_header(head: dict[str, Any]) -> Header:
         for entry in head["hosts"]
     )
     started_at = parse_field(head, "started_at", datetime.fromisoformat)
-    seconds = parse_field(head, "seconds", lambda number: parse_number(number, *SECONDS))
+    seconds = parse_field(head, "seconds", lambda number: parse_number(number, *SECONDS_BOUNDS))
     if started_at.tzinfo is None or len({host.name for host in hosts}) < len(hosts):
         raise ValueError("its time has no zone, or a host is in it twice")
     source = Path(head["source"]) if head["source"] else None

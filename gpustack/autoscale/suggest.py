@@ -39,7 +39,7 @@ UNSUITABLE_CLASSES: dict[Id, str] = {
     "insufficient-data": "There is too little data for a verdict.",
     "not-measured": "Its activity was not measured: the metrics of its GPUs contradict each other.",
 }
-UNMEASURED = "Its load is not measured now: the metrics of its GPUs contradict each other."
+UNMEASURED_LOAD = "Its load is not measured now: the metrics of its GPUs contradict each other."
 UNSATURATED_CLASSES = ("moderate-tensor", "mixed")
 # Estimates: the share of the peak at which another replica is started, and the target where no peak was seen.
 HEADROOM, DEFAULT_TARGET = 0.75, 0.6
@@ -82,7 +82,7 @@ def suggest_metric(prometheus: Prometheus, workload: ScaledWorkload, analysis: A
     if verdict.id in UNSUITABLE_CLASSES:
         return Suggestion(workload, verdict.id, (UNSUITABLE_CLASSES[verdict.id], no_queue, *verdict.reasons))
     if contradictions:
-        return Suggestion(workload, verdict.id, (UNMEASURED, *contradictions, no_queue))
+        return Suggestion(workload, verdict.id, (UNMEASURED_LOAD, *contradictions, no_queue))
     share = LIMITING_SHARES[verdict.id]
     if share == "sm" and not compute_peak(analysis, "sm"):
         share = "engine"

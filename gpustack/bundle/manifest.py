@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from gpustack.files.document import YAML_TEXT
+from gpustack.files.document import YAML_TEXT_LIMIT
 from gpustack.files.read import read_text
 from gpustack.files.yaml_text import parse_yaml
 
@@ -102,7 +102,7 @@ def read_digests(directory: Path) -> list[tuple[str, str]]:
 
 def read_document(directory: Path) -> dict[str, Any]:
     """Read a manifest of any schema. Raise FileNotFoundError and ValueError."""
-    document = parse_yaml(read_text(directory / FILE, YAML_TEXT))
+    document = parse_yaml(read_text(directory / FILE, YAML_TEXT_LIMIT))
     if not isinstance(document, dict) or not isinstance(document.get("schema"), int):
         raise ValueError("not a bundle manifest: it has no schema")
     return document

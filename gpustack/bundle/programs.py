@@ -30,9 +30,9 @@ def need(packages: Mapping[str, str]) -> None:
     missing = {name: source for name, source in packages.items() if shutil.which(name) is None}
     if not missing:
         return
-    elsewhere = [f"{name} comes from {source}" for name, source in missing.items() if "://" in source]
+    other_sources = [f"{name} comes from {source}" for name, source in missing.items() if "://" in source]
     debian = sorted({source for source in missing.values() if "://" not in source})
-    reason = "\n".join([f"not found on the PATH: {', '.join(missing)}", *elsewhere])
+    reason = "\n".join([f"not found on the PATH: {', '.join(missing)}", *other_sources])
     hint = Command("apt-get", "install", "--no-install-recommends", *debian) if debian else Command("go", "version")
     raise BundleError("bundle-program-missing", "programs of a bundle are missing", reason, hint)
 
@@ -63,7 +63,7 @@ def run(
         with _running_lock:
             _running.add(process)
         try:
-            out, err = process.communicate(text, timeout=limit)
+            stdout, stderr = process.communicate(text, timeout=limit)
         except subprocess.TimeoutExpired:
             raise _build_timeout_error(words, limit) from None
         finally:
@@ -71,9 +71,9 @@ def run(
                 _running.discard(process)
             _end(process)
     if process.returncode != 0:
-        last = "\n".join((err.strip() or out.strip()).splitlines()[-15:])
+        last = "\n".join((stderr.strip() or stdout.strip()).splitlines()[-15:])
         raise BundleError("bundle-program-failed", f"{' '.join(words[:4])} ended with {process.returncode}", last)
-    return out
+    return stdout
 
 
 def _build_timeout_error(words: Sequence[str], limit: float) -> BundleError:

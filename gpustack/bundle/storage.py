@@ -37,9 +37,9 @@ def prepare_storage(directory: Path) -> Path:
 
 def _link_repository(repository: Path, tag: str, image_digest: str, images: Path) -> None:
     algorithm, value = image_digest.split(":")
-    tagged = repository / "_manifests" / "tags" / tag
-    revision = repository / "_manifests" / "revisions" / algorithm / value
-    for place in (revision, tagged / "current", tagged / "index" / algorithm / value):
+    tag_directory = repository / "_manifests" / "tags" / tag
+    revision_directory = repository / "_manifests" / "revisions" / algorithm / value
+    for place in (revision_directory, tag_directory / "current", tag_directory / "index" / algorithm / value):
         _link(place, image_digest)
     for blob in layout.list_blob_digests(images, image_digest):
         _link(repository / "_layers" / "sha256" / blob.removeprefix("sha256:"), blob)

@@ -25,7 +25,7 @@ def verify(directory: Path, *, fingerprint: str | None = None) -> Manifest:
             Command("gpustack", "bundle", "verify", str(directory), "--fingerprint", "FINGERPRINT"),
         )
     try:
-        loaded = manifest.load(directory)
+        signed_manifest = manifest.load(directory)
     except (OSError, ValueError) as error:
         raise BundleError(
             "bundle-damaged",
@@ -33,15 +33,15 @@ def verify(directory: Path, *, fingerprint: str | None = None) -> Manifest:
             str(error),
             Command("gpustack", "bundle", "build", "--from", "modules", str(directory)),
         ) from error
-    wrong = find_differences(directory, loaded)
+    wrong = find_differences(directory, signed_manifest)
     if wrong:
         raise BundleError(
             "bundle-damaged",
             f"the bundle {directory} is not as it was signed: {len(wrong)} file(s)",
             "\n".join(wrong),
-            Command("gpustack", "bundle", "build", "--from", str(loaded.source), str(directory)),
+            Command("gpustack", "bundle", "build", "--from", str(signed_manifest.source), str(directory)),
         )
-    return loaded
+    return signed_manifest
 
 
 def read_fingerprint(directory: Path) -> str:
@@ -88,12 +88,12 @@ def find_differences(directory: Path, signed_manifest: Manifest) -> list[str]:
 def _select_signer(directory: Path, fingerprint: str | None) -> str:
     if fingerprint is not None:
         return fingerprint.replace(" ", "").upper()
-    own = keys.find_own_fingerprint(keys.locate_key_dir())
-    if own is None:
+    own_fingerprint = keys.find_own_fingerprint(keys.locate_key_dir())
+    if own_fingerprint is None:
         raise BundleError(
             "bundle-key-unknown",
             "which key must have signed the bundle is not known",
             "this user has no mirror key, so the bundle was built elsewhere: its builder has the fingerprint",
             Command("gpustack", "bundle", "verify", str(directory), "--fingerprint", "FINGERPRINT"),
         )
-    return own
+    return own_fingerprint

@@ -7,7 +7,7 @@ from typing import Literal
 from gpustack.burn.loads import Load
 from gpustack.burn.output import Output, parse_output
 from gpustack.burn.watch import GpuObservation
-from gpustack.events import INTERRUPTED
+from gpustack.events import INTERRUPTION
 from gpustack.exit_status import ExitStatus, select_status
 from gpustack.proof.workload import PodResult, VisibleGpu
 from gpustack.vocabulary.fields import strip_prefix
@@ -66,7 +66,7 @@ class Burn:
     @property
     def exit_status(self) -> ExitStatus:
         return select_status(
-            interrupted=self.stop_reason == INTERRUPTED,
+            interrupted=self.stop_reason == INTERRUPTION,
             differs=self.count("failed") or self.lost_gpus,
             unknown=self.unread or self.cleanup_error or self.count("unknown") or not self.gpus,
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 from gpustack.config.ansible.inventory_files import VARIABLES, locate_inventory_dir
 from gpustack.config.complaint import Complaint
 from gpustack.errors import describe_os_error
-from gpustack.files.document import YAML_TEXT, DocumentError, LimitError
+from gpustack.files.document import YAML_TEXT_LIMIT, DocumentError, LimitError
 from gpustack.files.read import LIMITS, read_text
 from gpustack.files.yaml_text import Rules, parse_yaml
 
@@ -66,14 +66,14 @@ def judge_yaml_file(path: Path) -> Complaint | None:
 
 def read_yaml_text(path: Path) -> tuple[str, Complaint | None]:
     try:
-        return read_text(path, YAML_TEXT), None
+        return read_text(path, YAML_TEXT_LIMIT), None
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         actual = f"not valid YAML (byte 0x{error.object[error.start]:02X}, which is not UTF-8)"
         return "", Complaint(f"{path}:{line}", "", actual, "YAML in UTF-8", "config-not-yaml")
     except OSError as error:
         reference = "config-file-limit" if error.errno in LIMITS else "config-not-yaml"
-        rule = f"a regular file of at most {YAML_TEXT} bytes"
+        rule = f"a regular file of at most {YAML_TEXT_LIMIT} bytes"
         return "", Complaint(str(path), "", describe_os_error(error), rule, reference)
 
 

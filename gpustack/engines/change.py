@@ -22,7 +22,7 @@ from gpustack.engines.marks import Place, build_mark_commands, build_pod_removal
 from gpustack.engines.revert import FINAL_ENDINGS, Revert, check_former, is_as_before, judge_mark
 from gpustack.engines.values import WORDS, extract_values, find_former
 from gpustack.errors import RolloutError
-from gpustack.events import INTERRUPTED, Event, Reporter, format_count
+from gpustack.events import INTERRUPTION, Event, Reporter, format_count
 from gpustack.exit_status import ExitStatus, select_status
 from gpustack.probes.gpu.temporary_changes import KINDS, LOAD, WITHOUT_VALUES, Mark
 
@@ -84,7 +84,7 @@ class ChangeResult:
     def exit_status(self) -> ExitStatus:
         endings = {ending.ending for ending in self.endings} | {revert.ending for revert in self.reverts}
         return select_status(
-            interrupted=self.stop_reason == INTERRUPTED, failed="refused" in endings, unknown="unknown" in endings
+            interrupted=self.stop_reason == INTERRUPTION, failed="refused" in endings, unknown="unknown" in endings
         )
 
 

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from gpustack.ask.probe import UNREADABLE
 from gpustack.engines.call import NVVS_ERROR, NVVS_ISOLATE_ERROR, Reply
 from gpustack.engines.dcgmi_json import OTHER_SHAPE, parse_documents
-from gpustack.events import INTERRUPTED
+from gpustack.events import INTERRUPTION
 from gpustack.exit_status import ExitStatus, select_status
 
 Outcome = Literal["passed", "failed", "skipped", "unknown"]
@@ -76,7 +76,7 @@ class Diagnostic:
     def exit_status(self) -> ExitStatus:
         """Return the status of the tests. A node on which every test was skipped is unknown."""
         return select_status(
-            interrupted=self.stop_reason == INTERRUPTED,
+            interrupted=self.stop_reason == INTERRUPTION,
             differs=self.count("failed"),
             unknown=self.unread or self.unproven_nodes or self.count("unknown"),
         )

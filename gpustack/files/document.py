@@ -5,13 +5,13 @@ from datetime import date
 from math import isfinite
 from typing import Any
 
-DEPTH = 100
+DEPTH_LIMIT = 100
 """Levels of mappings and lists: functions that walk a document call themselves once for each."""
-NODES = 1_000_000
+VALUE_LIMIT = 1_000_000
 """Values of a document."""
-EXPANDED = 50_000
+ALIAS_LIMIT = 50_000
 """Values that the aliases of a YAML document stand for."""
-YAML_TEXT = 4 * 2**20
+YAML_TEXT_LIMIT = 4 * 2**20
 """Characters of a YAML text: about ten seconds."""
 WIDEST = 2**64
 PLAIN = (str, int, float, type(None), date)  # bool is an int, datetime a date
@@ -40,10 +40,10 @@ def refuse_values(document: Any) -> None:
     while waiting:
         value, depth = waiting.pop()
         count += 1
-        if depth > DEPTH:
-            raise LimitError(f"more than {DEPTH} levels")
-        if count > NODES:
-            raise LimitError(f"more than {NODES} values")
+        if depth > DEPTH_LIMIT:
+            raise LimitError(f"more than {DEPTH_LIMIT} levels")
+        if count > VALUE_LIMIT:
+            raise LimitError(f"more than {VALUE_LIMIT} values")
         if isinstance(value, (dict, list)):
             waiting += ((inner, depth + 1) for inner in list_children(value))
         else:

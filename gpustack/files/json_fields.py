@@ -46,12 +46,12 @@ def add_descriptions(schema: Any, json_fields: dict[str, JsonField]) -> Any:
         return [add_descriptions(element, json_fields) for element in schema]
     if not isinstance(schema, dict):
         return schema
-    described = {key: add_descriptions(value, json_fields) for key, value in schema.items()}
-    properties = described.get("properties")
+    described_schema = {key: add_descriptions(value, json_fields) for key, value in schema.items()}
+    properties = described_schema.get("properties")
     if not isinstance(properties, dict):
-        return described
-    named = {name: describe_property(entry, json_fields.get(name)) for name, entry in properties.items()}
-    return described | {"properties": named}
+        return described_schema
+    described_properties = {name: describe_property(entry, json_fields.get(name)) for name, entry in properties.items()}
+    return described_schema | {"properties": described_properties}
 
 
 def describe_property(entry: dict[str, Any], json_field: JsonField | None) -> dict[str, Any]:

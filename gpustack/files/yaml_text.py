@@ -8,11 +8,11 @@ from functools import cache
 from typing import Any
 
 from gpustack.files.document import (
-    DEPTH,
-    EXPANDED,
-    NODES,
+    ALIAS_LIMIT,
+    DEPTH_LIMIT,
     UNREADABLE,
-    YAML_TEXT,
+    VALUE_LIMIT,
+    YAML_TEXT_LIMIT,
     DocumentError,
     LimitError,
     refuse_values,
@@ -59,8 +59,8 @@ def compose_yaml(text: str, rules: Rules = STRICT) -> Any:
 def load_document(text: str, rules: Rules, method: str) -> Any:
     import yaml
 
-    if len(text) > YAML_TEXT:
-        raise LimitError(f"longer than {YAML_TEXT} characters")
+    if len(text) > YAML_TEXT_LIMIT:
+        raise LimitError(f"longer than {YAML_TEXT_LIMIT} characters")
     try:
         return getattr(build_loader(rules)(text), method)()
     except yaml.MarkedYAMLError as error:
@@ -94,10 +94,10 @@ class Counting:
             return super().compose_node(parent, index)  # type: ignore[misc]
         before = self.nodes
         self.nodes, self.depth = self.nodes + 1, self.depth + 1
-        if self.depth > DEPTH:
-            raise LimitError(f"more than {DEPTH} levels", *position)
-        if self.nodes > NODES:
-            raise LimitError(f"more than {NODES} values", *position)
+        if self.depth > DEPTH_LIMIT:
+            raise LimitError(f"more than {DEPTH_LIMIT} levels", *position)
+        if self.nodes > VALUE_LIMIT:
+            raise LimitError(f"more than {VALUE_LIMIT} values", *position)
         node = super().compose_node(parent, index)  # type: ignore[misc]
         if node.tag in NUMBERS and len(node.value) > NUMBER_TEXT:
             raise LimitError(f"a number of more than {NUMBER_TEXT} characters", *position)
@@ -114,8 +114,8 @@ class Counting:
             raise LimitError(f"the alias *{name} within what it stands for", *position)
         self.nodes += weight or 0
         self.expanded += weight or 0
-        if self.expanded > EXPANDED:
-            raise LimitError(f"aliases that stand for more than {EXPANDED} values", *position)
+        if self.expanded > ALIAS_LIMIT:
+            raise LimitError(f"aliases that stand for more than {ALIAS_LIMIT} values", *position)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:  # noqa: FBT001, FBT002
         if self.rules.unique:

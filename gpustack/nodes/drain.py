@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from gpustack.ask.snapshot import Snapshot
 from gpustack.command import NO_HINT, Hint
 from gpustack.errors import UnreachableError
-from gpustack.events import INTERRUPTED, Event, Reporter, format_count
+from gpustack.events import INTERRUPTION, Event, Reporter, format_count
 from gpustack.exit_status import ExitStatus, select_status
 from gpustack.nodes.cordon import CordonState, build_cordon_command
 from gpustack.nodes.drain_plan import DrainPlan, ensure_unchanged, plan_drain, read_residents, refuse_drain
@@ -52,7 +52,7 @@ class DrainResult:
     def exit_status(self) -> ExitStatus:
         refused = self.only_checked and self.plan.select("refused")
         return select_status(
-            interrupted=self.stop_reason == INTERRUPTED,
+            interrupted=self.stop_reason == INTERRUPTION,
             failed=self.stop_reason,
             differs=self.remaining_pods or refused,
             unknown=self.unknown_reason,

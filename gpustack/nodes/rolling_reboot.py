@@ -14,7 +14,7 @@ from functools import partial
 from gpustack.command import NO_HINT, Hint
 from gpustack.config.inventory import Inventory
 from gpustack.errors import GpustackError
-from gpustack.events import INTERRUPTED
+from gpustack.events import INTERRUPTION
 from gpustack.exit_status import ExitStatus, select_status
 from gpustack.nodes.drain_plan import gather_node, read_node_record
 from gpustack.nodes.gate import needs_gate
@@ -57,7 +57,7 @@ class RebootResult:
         ends = {outcome.outcome for outcome in self.outcomes}
         stop_reasons = {outcome.reason for outcome in self.outcomes if outcome.outcome == "stopped"}
         return select_status(
-            interrupted=INTERRUPTED in stop_reasons,
+            interrupted=INTERRUPTION in stop_reasons,
             failed="failed" in ends or stop_reasons,
             differs="skipped" in ends or (self.only_checked and self.has_refused_pods),
         )
@@ -205,7 +205,7 @@ class RollingReboot:
         name = target.node.name
 
         def find_signal() -> str:
-            return INTERRUPTED if run.stop.is_set() else ""
+            return INTERRUPTION if run.stop.is_set() else ""
 
         host = self.inventory.by_name[target.drain.host]
         return NodeReboot(

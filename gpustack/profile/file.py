@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from gpustack.ask.file_kind import HEAD as HEAD_BYTES
+from gpustack.ask.file_kind import HEAD_SIZE as HEAD_BYTES
 from gpustack.ask.file_kind import PROFILE, describe_kind_of_file
 from gpustack.command import Command
 from gpustack.config.pydantic_errors import describe_kind
@@ -56,7 +56,7 @@ def build_profile(job: Job, subject: str, label: str, begin: float, end: float) 
 ADAPTER = TypeAdapter(Profile)
 LARGEST = 256 * 2**20
 """Bytes of a profile."""
-HEAD = re.compile(rb'"schema"\s*:\s*"(gpustack/profile/[^"]*)"')
+HEAD_SIZE = re.compile(rb'"schema"\s*:\s*"(gpustack/profile/[^"]*)"')
 WINDOWS, COMMA = re.compile(r'"windows":\s*\['), re.compile(r"\s*,?\s*")
 NEWER = "A newer release wrote it."
 OLDER = "An older release wrote it, and its fields have other names. Record the workload again."
@@ -84,7 +84,7 @@ def read_profile(path: Path, *, cut: bool = False) -> Profile:
     hint, version, content = Command("gpustack", "profile", "record", "--help"), None, b""
     try:
         content = read_file(path, LARGEST)
-        version = HEAD.search(content[:200])
+        version = HEAD_SIZE.search(content[:200])
         if version and version[1].decode() != SCHEMA:
             message = f"{path} is {version[1].decode()}, and this release reads {SCHEMA}."
             raise UsageError("profile-file", message, OLDER if version[1].decode() in OLDER_SCHEMAS else NEWER, hint)

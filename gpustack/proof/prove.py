@@ -11,7 +11,7 @@ from typing import TypeVar
 from gpustack.ask.snapshot import Snapshot
 from gpustack.command import NO_HINT, Hint
 from gpustack.config.inventory import Inventory
-from gpustack.events import INTERRUPTED, Event
+from gpustack.events import INTERRUPTION, Event
 from gpustack.exit_status import ExitStatus, select_status
 from gpustack.probes.kubernetes.node_records import PROOF_RECORD
 from gpustack.proof.chain import PanelComparison, Place, ProofAnswers, Row, judge
@@ -55,7 +55,7 @@ class Proof:
         outcomes = {link.outcome for row in self.rows for _, link in row.links}
         all_in_use = {row.kernel.outcome for row in self.rows} == {"skipped"}
         return select_status(
-            interrupted=self.stop_reason == INTERRUPTED,
+            interrupted=self.stop_reason == INTERRUPTION,
             failed=self.stop_reason,
             differs="failed" in outcomes or self.remaining,
             unknown="unknown" in outcomes or self.skipped_hosts or all_in_use,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpustack.command import NO_HINT, Hint
-from gpustack.events import INTERRUPTED
+from gpustack.events import INTERRUPTION
 from gpustack.exit_status import ExitStatus, select_status
 from gpustack.remediation.ladder import Ladder
 from gpustack.rollout.next_command import build_command
@@ -27,7 +27,7 @@ class RemediationResult:
     @property
     def exit_status(self) -> ExitStatus:
         return select_status(
-            interrupted=self.stop_reason == INTERRUPTED,
+            interrupted=self.stop_reason == INTERRUPTION,
             failed=self.outcome == "failed" or self.stop_reason,
             differs=self.only_checked and (self.ladder.refusals or self.ladder.refused_pods),
             unknown=self.ladder.case.verdict == "unknown",

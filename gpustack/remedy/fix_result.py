@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpustack.doctor.finding import Diagnosis
-from gpustack.events import INTERRUPTED
+from gpustack.events import INTERRUPTION
 from gpustack.exit_status import ExitStatus, select_status
 from gpustack.remedy.offer import Offer
 from gpustack.remedy.records import HostRecord
@@ -67,7 +67,7 @@ class FixResult:
         failed = any(attempt.play_result.failures for attempt in self.attempts if attempt.play_result)
         return select_status(
             **{self.after.exit_status.name: True},
-            interrupted=self.stop_reason == INTERRUPTED or "interrupted" in endings,
+            interrupted=self.stop_reason == INTERRUPTION or "interrupted" in endings,
             failed=failed or (self.stop_reason and "not-resolved" not in endings),
             incomplete="not-resolved" in endings,
         )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from gpustack.ask.view import View
 from gpustack.command import NO_HINT, Command, Hint
 from gpustack.config.inventory import Inventory
-from gpustack.events import INTERRUPTED
+from gpustack.events import INTERRUPTION
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.rollout.plan import Outcome, Plan, has_playable_step
 from gpustack.steps.gpu.count import list_gpus
@@ -57,7 +57,7 @@ def suggest_after_install(outcome: Outcome) -> Hint:
         return build_command(plan.inventory, "prove")
     if plan.converged:
         return build_command(plan.inventory, "kubeconfig", "--out", "kubeconfig")
-    if outcome.stop_reason == INTERRUPTED:
+    if outcome.stop_reason == INTERRUPTION:
         return build_command(plan.inventory, "install")
     if not outcome.playbook_runs and not has_playable_step(plan):
         return suggest_after_plan(plan)

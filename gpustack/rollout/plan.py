@@ -11,7 +11,7 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.command import Command
 from gpustack.config.inventory import Inventory
 from gpustack.errors import RolloutError
-from gpustack.events import INTERRUPTED
+from gpustack.events import INTERRUPTION
 from gpustack.exit_status import ExitStatus, select_status
 from gpustack.rollout.gpus import Gpus, count_gpus
 from gpustack.rollout.warnings import list_warnings
@@ -155,7 +155,7 @@ class Outcome:
         """Return the status of the run. A `pending` state waits for one that differs, so it needs none of its own."""
         after, failed = self.verification.plan, any(run.failures for run in self.playbook_runs)
         return select_status(
-            interrupted=self.stop_reason == INTERRUPTED,
+            interrupted=self.stop_reason == INTERRUPTION,
             failed=self.stop_reason or after.manual_differences or failed,
             incomplete=after.drifted_states and self.playbook_runs,
             differs=after.drifted_states,

@@ -10,7 +10,7 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.command import NO_HINT, Command, Hint
 from gpustack.errors import RolloutError
-from gpustack.events import INTERRUPTED, Event, Reporter
+from gpustack.events import INTERRUPTION, Event, Reporter
 from gpustack.exit_status import ExitStatus, select_status
 from gpustack.probes.host.ownership import OWNERSHIP
 from gpustack.probes.host.system import HOSTNAME, IDENTITY
@@ -71,7 +71,7 @@ class ResetOutcome:
     @property
     def exit_status(self) -> ExitStatus:
         return select_status(
-            interrupted=self.stop_reason == INTERRUPTED,
+            interrupted=self.stop_reason == INTERRUPTION,
             failed=self.stop_reason or (self.playbook_run and self.playbook_run.failures),
             incomplete=self.incomplete_hosts,
             unknown=self.unknown or self.after.unreachable_hosts,

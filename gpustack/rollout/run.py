@@ -16,7 +16,7 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.transport.execute import run_script
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
-from gpustack.events import INTERRUPTED, Event, Reporter
+from gpustack.events import INTERRUPTION, Event, Reporter
 from gpustack.rollout import evidence, overlay, playbook, preview
 from gpustack.rollout.anonymize import remove_secrets
 from gpustack.rollout.evidence import build_loss_event
@@ -39,7 +39,7 @@ class Run:
 
     def find_stop_reason(self) -> str:
         """Return the reason to stop the run, or an empty text."""
-        return INTERRUPTED if self.stop.is_set() else self.lock.loss_reason
+        return INTERRUPTION if self.stop.is_set() else self.lock.loss_reason
 
     def play(
         self,

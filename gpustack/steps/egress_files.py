@@ -1,7 +1,7 @@
 """Checks of the files that contain the proxy, a login or a CA; the steps prereqs, containerd and kubernetes each own
 some of them."""
 
-from gpustack.ask.egress import AUTHORITIES, PATHS, TRUSTED, list_host_files
+from gpustack.ask.egress import AUTHORITIES, CA_CERTIFICATES, PATHS, list_host_files
 from gpustack.ask.judge import Result
 from gpustack.ask.pod_egress import list_consumers, list_object_names
 from gpustack.ask.view import View
@@ -23,7 +23,7 @@ def find_file_mismatch(view: View, step: str) -> Result | None:
         elif actual_file.mode != file.mode:
             wrong.append(f"{path} with mode {actual_file.mode} instead of {file.mode}")
         elif not actual_file.trusted:
-            wrong.append(f"{path} not in {TRUSTED}")
+            wrong.append(f"{path} not in {CA_CERTIFICATES}")
     expected = "those of the spec"
     return Result("files with the proxy, the logins and the CAs", expected, "; ".join(wrong)) if wrong else None
 

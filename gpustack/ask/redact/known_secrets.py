@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from urllib.parse import quote, quote_plus
 
-from gpustack.ask.redact.secret_shapes import REDACTED
+from gpustack.ask.redact.secret_shapes import REDACTION
 from gpustack.ask.redact.written_forms import decode_text, find_written
 from gpustack.files.json_text import dump_json
 
@@ -19,10 +19,10 @@ def hide_known(text: str, secrets: Sequence[str]) -> str:
     values = sorted(filter(None, secrets), key=len, reverse=True)
     for secret in values:
         if len(secret) < SHORTEST:
-            text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", REDACTED, text)
+            text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", REDACTION, text)
             continue
         for form in list_variants(secret):
-            text = text.replace(form, REDACTED)
+            text = text.replace(form, REDACTION)
     values = [secret for secret in values if len(secret) >= SHORTEST]
     return hide_written(text, values) if values else text
 
@@ -36,7 +36,7 @@ def hide_written(text: str, secrets: Sequence[str]) -> str:
         if end <= position:
             continue
         if start >= position:
-            parts += [text[position:start], REDACTED]
+            parts += [text[position:start], REDACTION]
         position = end
     return "".join((*parts, text[position:]))
 
@@ -46,7 +46,7 @@ def build_tables(*replacements: dict[str, str]) -> tuple[dict[int, str], ...]:
 
 
 MARKUP = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-ESCAPED = build_tables(
+ESCAPE_TABLES = build_tables(
     {"'": "''"},  # YAML
     {"'": "'\\''"},  # shells
     {"'": "'\"'\"'"},  # Python for a shell
@@ -69,13 +69,15 @@ def list_variants(secret: str) -> tuple[str, ...]:
 
     A form may be the beginning of another one, so the longer one is replaced first.
     """
-    variants = {secret, *(secret.translate(table) for table in ESCAPED)}
+    variants = {secret, *(secret.translate(table) for table in ESCAPE_TABLES)}
     for ascii_only in (True, False):
         json_text = dump_json(secret, ensure_ascii=ascii_only)[1:-1]
         for inner in (json_text, json_text.translate(GO_JSON)):
             variants |= {inner, dump_json(inner, ensure_ascii=ascii_only)[1:-1]}
-    for quoted in (*(quote(secret, safe=safe) for safe in SAFE), quote_plus(secret)):
-        small = re.sub("%..", lambda code: code[0].lower(), quoted)
-        variants |= {quoted, small, quoted.replace("%", "%%"), small.replace("%", "%%")}  # %% in units of systemd
+    for url_form in (*(quote(secret, safe=safe) for safe in SAFE), quote_plus(secret)):
+        lowercase_form = re.sub("%..", lambda code: code[0].lower(), url_form)
+        variants |= {url_form, lowercase_form}
+        # As in units of systemd.
+        variants |= {form.replace("%", "%%") for form in (url_form, lowercase_form)}
     variants |= {secret.encode().hex(), secret.encode().hex().upper()}
     return tuple(sorted(variants, key=len, reverse=True))

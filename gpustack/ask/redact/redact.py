@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from gpustack.ask.redact.known_secrets import hide_known
 from gpustack.ask.redact.secret_commands import COMMANDS
 from gpustack.ask.redact.secret_names import FLAG, hide_named
-from gpustack.ask.redact.secret_shapes import REDACTED, SHAPES, Shape
+from gpustack.ask.redact.secret_shapes import REDACTION, SHAPES, Shape
 
 
 def redact(text: str, secrets: Sequence[str] = ()) -> str:
@@ -23,7 +23,7 @@ def redact(text: str, secrets: Sequence[str] = ()) -> str:
 
 def hide(rule: Shape, text: str) -> str:
     def replace_match(match: re.Match[str]) -> str:
-        if match["s"].startswith(REDACTED) or not rule.condition(match):
+        if match["s"].startswith(REDACTION) or not rule.condition(match):
             return match[0]
         start, end = (position - match.start() for position in match.span("s"))
         return f"{match[0][:start]}{rule.replacement}{match[0][end:]}"

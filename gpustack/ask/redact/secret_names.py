@@ -7,7 +7,7 @@ In a sentence more words follow, and the text behind the name looks like a word.
 import re
 from functools import partial
 
-from gpustack.ask.redact.secret_shapes import REDACTED, SENTENCE, Shape, build_shape, is_argument
+from gpustack.ask.redact.secret_shapes import REDACTION, SENTENCE, Shape, build_shape, is_argument
 
 KEYS = (
     r"(?:api|access|private|signing|client|routing|service|integration|certificate|encryption|shared|account|license|"
@@ -24,21 +24,21 @@ PASSWORDS = (
 # One of them begins each name: the rest of a text is passed over quickly.
 INITIALS = "aAcCdDeEfFhHiIlLmMpPrRsStTuUwW"
 # The name of a Secret is none.
-NAMED = r"(?<!existing)(?<!existing[_-])(?<!pull)(?<!pull[_-])secret"
-WORDS = rf"{PASSWORDS}|{NAMED}|token|credentials?|art-api|community|{KEYS}|{ADDRESSES}"
+SECRETS = r"(?<!existing)(?<!existing[_-])(?<!pull)(?<!pull[_-])secret"
+WORDS = rf"{PASSWORDS}|{SECRETS}|token|credentials?|art-api|community|{KEYS}|{ADDRESSES}"
 NAMES = rf"(?=(?-i:[{INITIALS}]))(?:{WORDS})(?:_?\d{{1,3}})?"
 # In quotes, also in those of JSON within JSON (the last has as many backslashes as the first), also without the last;
 # else up to the next space. Every repeat is possessive: a text of any length is read once, whatever stands in it.
-NESTED = r"(?P<esc>\\++)\"(?:[^\"\\\n]++|(?!(?P=esc)\")\\++\"?)*+(?P=esc)\"|\\++\"[^\"\n]*+"
-QUOTED = rf"\"(?:[^\"\\\n]|\\.)*+\"\w*+|'[^'\n]*+'\w*+|{NESTED}|[\"'][^\n]++"
-BARE = r"(?:[^\s\"'\\]|\\\\?(?![nrt\"'\\])|(?<=\w)[\"'](?=\w))++"
+NESTED_QUOTES = r"(?P<esc>\\++)\"(?:[^\"\\\n]++|(?!(?P=esc)\")\\++\"?)*+(?P=esc)\"|\\++\"[^\"\n]*+"
+QUOTED_VALUE = rf"\"(?:[^\"\\\n]|\\.)*+\"\w*+|'[^'\n]*+'\w*+|{NESTED_QUOTES}|[\"'][^\n]++"
+BARE_VALUE = r"(?:[^\s\"'\\]|\\\\?(?![nrt\"'\\])|(?<=\w)[\"'](?=\w))++"
 # The words of a passphrase, or of a sentence: none of them is the next name.
-MORE = r"(?:[ \t]++(?!#)(?![^\s\"'\\:=]*+[ \t]*+[:=])[^\s\"'\\:=]++)*+"
+NEXT_WORDS = r"(?:[ \t]++(?!#)(?![^\s\"'\\:=]*+[ \t]*+[:=])[^\s\"'\\:=]++)*+"
 # A newline that JSON has escaped ends the value: what follows is the next line of a document.
 PATTERN = re.compile(
     rf"(?P<name>{NAMES})(?P<close>\\*+[\"']?)(?P<sep>[ \t]*+(?::=|=>|[:=])[ \t]*+)(?!\\[nr])"
     rf"(?:\[[ \t]*+(?=\\*+[\"']))?"
-    rf"(?P<s>{QUOTED}|{BARE})(?P<more>{MORE})",
+    rf"(?P<s>{QUOTED_VALUE}|{BARE_VALUE})(?P<more>{NEXT_WORDS})",
     re.IGNORECASE,
 )
 PASSWORD = re.compile(PASSWORDS, re.IGNORECASE)
@@ -46,7 +46,7 @@ PASSWORD = re.compile(PASSWORDS, re.IGNORECASE)
 KEY_PLACE = re.compile(r"[\s{,\[\\-]*+(?:export[ \t]++)?")
 NO_SECRET = re.compile(
     rf"(?:true|false|null|none|nil|yes|no|~|\d{{1,3}}|\[+[\w.-]*:?|\{{+(?:[\w.-]*:)?|"
-    rf"\{{\}}|\[\]|[|>][+-]?\d?|\*+|<[\w .-]+>|[^\w]{{0,3}}|{REDACTED}.*|"
+    rf"\{{\}}|\[\]|[|>][+-]?\d?|\*+|<[\w .-]+>|[^\w]{{0,3}}|{REDACTION}.*|"
     r"\$\{[\w:.-]*\}?|\$\([\w.-]+\)?|\$[A-Z_]+|\{\{.*|"
     r"(?:~|/(?:etc|var|run|root|home|dev|opt|tmp|usr|proc|sys|mnt|srv|path))(?:/[\w.@+-]*)*)[,;)}\]]*",
     re.IGNORECASE | re.DOTALL,
@@ -90,17 +90,17 @@ def hide_named(text: str) -> str:
 def hide_value(match: re.Match[str]) -> str:
     """Return the match with its secret redacted. The name, quotes and punctuation stay, so that a document still
     parses."""
-    candidate, more, before = match["s"], match["more"], match[0][: match.start("s") - match.start()]
+    candidate, next_words, prefix = match["s"], match["more"], match[0][: match.start("s") - match.start()]
     quote = find_quote(candidate)
     if quote:
         inner = candidate.removeprefix(quote).removesuffix(quote)
-        return before + quote + REDACTED + quote + more if is_quoted_secret(match, inner) else match[0]
+        return prefix + quote + REDACTION + quote + next_words if is_quoted_secret(match, inner) else match[0]
     extent = classify_value(match)
     if not extent:
         return match[0]
     end = find_closing(candidate)
     quote = match["close"]
-    return f"{before}{quote}{REDACTED}{quote}{end}{'' if extent == 'line' else more}"
+    return f"{prefix}{quote}{REDACTION}{quote}{end}{'' if extent == 'line' else next_words}"
 
 
 def find_closing(candidate: str) -> str:
@@ -185,7 +185,7 @@ def is_address(candidate: str) -> bool:
 # `name:` and `value:` of an environment, as in a pod.
 VARIABLE = re.compile(
     rf"\bname(?P<q>\\*+[\"']?)[ \t]*+[:=][ \t]*+\\*+[\"']?[\w.-]{{0,60}}?{NAMES}(?:\\*+[\"'])?"
-    rf"(?:,|\s|\\n){{1,40}}+\\*+[\"']?value\\*+[\"']?[ \t]*+[:=][ \t]*+(?P<s>{QUOTED}|{BARE})",
+    rf"(?:,|\s|\\n){{1,40}}+\\*+[\"']?value\\*+[\"']?[ \t]*+[:=][ \t]*+(?P<s>{QUOTED_VALUE}|{BARE_VALUE})",
     re.IGNORECASE,
 )
 # A text over several lines in YAML: all that is indented deeper than its name, also in a document within JSON.
@@ -218,18 +218,18 @@ def hide_variable(match: re.Match[str]) -> str:
     before = match[0][: match.start("s") - match.start()]
     quote = quote or match["q"]
     end = find_closing(match["s"])
-    return f"{before}{quote}{REDACTED}{quote}{end}"
+    return f"{before}{quote}{REDACTION}{quote}{end}"
 
 
 def hide_block(match: re.Match[str], end: str) -> str:
-    if match["s"].strip() == REDACTED:
+    if match["s"].strip() == REDACTION:
         return match[0]
-    return f"{match[0][: match.start('s') - match.start()]}{end}{match['indent']}  {REDACTED}"
+    return f"{match[0][: match.start('s') - match.start()]}{end}{match['indent']}  {REDACTION}"
 
 
 FLAG: Shape = build_shape(
     "flag",
-    rf"(?:(?<![\w-])|(?<=\\[nrt]))--[\w-]{{0,40}}?{NAMES}[ \t]++[\"']?(?P<s>{BARE})",
+    rf"(?:(?<![\w-])|(?<=\\[nrt]))--[\w-]{{0,40}}?{NAMES}[ \t]++[\"']?(?P<s>{BARE_VALUE})",
     "kubeadm join --certificate-key 0123456789abcdef",
     "kubeadm(1) and others: --name value",
     lambda flag_match: is_argument(flag_match) and not NO_SECRET.fullmatch(flag_match["s"]),

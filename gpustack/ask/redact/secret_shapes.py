@@ -10,7 +10,7 @@ from binascii import Error
 from collections.abc import Callable
 from dataclasses import dataclass
 
-REDACTED = "REDACTED"
+REDACTION = "REDACTED"
 
 B64 = "[A-Za-z0-9+/]"
 WORD = r"[^\s\"'\\]"
@@ -105,7 +105,7 @@ class Shape:
     example: str
     source: str
     condition: Callable[[re.Match[str]], bool] = accept_any
-    replacement: str = REDACTED
+    replacement: str = REDACTION
 
 
 def build_shape(
@@ -115,14 +115,14 @@ def build_shape(
     source: str,
     condition: Callable[[re.Match[str]], bool] = accept_any,
     flags: re.RegexFlag = re.IGNORECASE,
-    replacement: str = REDACTED,
+    replacement: str = REDACTION,
 ) -> Shape:
     return Shape(name, re.compile(pattern, flags), example, source, condition, replacement)
 
 
 EXACT = re.RegexFlag(0)
 # Beginnings of tokens, as their makers describe them, so that scanners of repositories find them.
-PREFIXED = (
+TOKEN_PATTERNS = (
     r"nvapi-[\w-]{20,}", r"gh[pousr]_[A-Za-z0-9]{30,}", r"github_pat_\w{20,}",
     r"gl(?:pat|dt|rt|agent|soat|ptt|ft)-[\w-]{16,}",
     r"hf_[A-Za-z0-9]{30,}", r"A(?:KIA|SIA|BIA|CCA)[0-9A-Z]{16}", r"xox[abeoprs]-[\w-]{10,}", r"xapp-[\w-]{10,}",
@@ -139,11 +139,11 @@ PREFIXED = (
 SHAPES = (
     build_shape(
         "key or certificate",
-        rf"-----BEGIN {PEM_KIND}-----(?P<s>(?! {REDACTED}).*?)(?:-----END (?P=kind)-----|\Z)",
+        rf"-----BEGIN {PEM_KIND}-----(?P<s>(?! {REDACTION}).*?)(?:-----END (?P=kind)-----|\Z)",
         "-----BEGIN PGP PRIVATE KEY BLOCK-----\nlQOYBGc\n-----END PGP PRIVATE KEY BLOCK-----",
         "RFC 7468; RFC 4880 6.2",
         flags=re.DOTALL,
-        replacement=f" {REDACTED} ",
+        replacement=f" {REDACTION} ",
     ),
     build_shape(
         "the same in base64", r"(?P<s>LS0tLS1CRUdJTi[A-Za-z0-9+/=]*)", "LS0tLS1CRUdJTiBQUk", "RFC 7468", flags=EXACT
@@ -255,7 +255,7 @@ SHAPES = (
     ),
     build_shape(
         "token of a vendor",
-        rf"(?<![\w-])(?P<s>{'|'.join(PREFIXED)})",
+        rf"(?<![\w-])(?P<s>{'|'.join(TOKEN_PATTERNS)})",
         "glpat-n0tatoken0n0tatoken0",
         "docs.github.com, docs.gitlab.com/security/tokens, api.slack.com/authentication/token-types: prefixes",
         flags=EXACT,

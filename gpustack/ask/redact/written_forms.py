@@ -20,7 +20,7 @@ SHORTEST, SHORTEST_PART = 4, 6
 """The fewest characters of a form, and of a part of a form where the text is cut. Shorter ones occur in many words."""
 ROUNDS = 3
 """A program may have escaped what another one had escaped already: `%2525`."""
-WRITTEN = re.compile(
+ENCODED_TEXT = re.compile(
     rf"(?P<skip>{ESCAPES.pattern}|\\++(?:033|x1[bB]|u001[bB]|e)\[[0-?]{{0,40}}+[ -/]?[@-~])"
     r"|(?P<bytes>(?:%[0-9A-Fa-f]{2}|\\++x[0-9A-Fa-f]{2}|\\++[0-3][0-7]{2})++)"
     r"|(?P<units>(?:\\++u[0-9A-Fa-f]{4}|\\++u\{[0-9A-Fa-f]{1,5}\}|\\++U000[0-9A-Fa-f]{5})++)"
@@ -50,10 +50,10 @@ class Reading:
         return self.locate(first)[0], self.locate(last)[1]
 
     def locate(self, place: int) -> tuple[int, int]:
-        at = bisect_right(self.places, place) - 1
-        if self.ends[at]:
-            return self.starts[at], self.ends[at]
-        start = self.starts[at] + place - self.places[at]
+        index = bisect_right(self.places, place) - 1
+        if self.ends[index]:
+            return self.starts[index], self.ends[index]
+        start = self.starts[index] + place - self.places[index]
         return start, start + 1
 
 
@@ -63,15 +63,15 @@ def decode_text(text: str) -> tuple[Reading, ...]:
     All readings are searched: where blanks are left out, the next reading takes `% be` for a byte.
     """
     readings = [decode_once(text)]
-    while len(readings) < ROUNDS and (again := decode_once(readings[-1].plain)).plain != readings[-1].plain:
-        readings.append(join_readings(readings[-1], again))
+    while len(readings) < ROUNDS and (next_reading := decode_once(readings[-1].plain)).plain != readings[-1].plain:
+        readings.append(join_readings(readings[-1], next_reading))
     return tuple(readings)
 
 
 def decode_once(text: str) -> Reading:
     parts: list[str] = []
     places, starts, ends = array("Q"), array("Q"), array("Q")
-    length = behind = 0
+    length = position = 0
 
     def add(part: str, start: int, end: int) -> None:
         nonlocal length
@@ -81,15 +81,15 @@ def decode_once(text: str) -> Reading:
         ends.append(end)
         length += len(part)
 
-    for match in WRITTEN.finditer(text):
-        if match.start() > behind:
-            add(text[behind : match.start()], behind, 0)
-        behind = match.end()
+    for match in ENCODED_TEXT.finditer(text):
+        if match.start() > position:
+            add(text[position : match.start()], position, 0)
+        position = match.end()
         if kind := match.lastgroup if match.lastgroup != "skip" else "":
             for char, start, end in decode_match(kind, match):
                 add(char, start, end)
-    if behind < len(text):
-        add(text[behind:], behind, 0)
+    if position < len(text):
+        add(text[position:], position, 0)
     return Reading("".join(parts), places, starts, ends)
 
 
@@ -108,10 +108,10 @@ def decode_match(kind: str, match: re.Match[str]) -> Iterator[tuple[str, int, in
         data = b"".join(chr(min(word, 0x10FFFF)).encode("utf-16-le", "surrogatepass") for word in words)
         chars = data.decode("utf-16-le", "surrogatepass")
         sizes = [1 if ord(char) < 0x10000 or char in map(chr, words) else 2 for char in chars]
-    at = 0
+    index = 0
     for char, size in zip(chars, sizes, strict=True):
-        yield char, units[at].start(), units[at + size - 1].end()
-        at += size
+        yield char, units[index].start(), units[index + size - 1].end()
+        index += size
 
 
 def is_octal(unit: re.Match[str]) -> bool:
@@ -120,28 +120,28 @@ def is_octal(unit: re.Match[str]) -> bool:
 
 def join_readings(first: Reading, second: Reading) -> Reading:
     """Return the plain characters of the second reading with their places in the text of the first one."""
-    joined = Reading(second.plain, array("Q"), array("Q"), array("Q"))
+    joined_reading = Reading(second.plain, array("Q"), array("Q"), array("Q"))
 
     def add(place: int, start: int, end: int) -> None:
-        joined.places.append(place)
-        joined.starts.append(start)
-        joined.ends.append(end)
+        joined_reading.places.append(place)
+        joined_reading.starts.append(start)
+        joined_reading.ends.append(end)
 
-    for at, first_place in enumerate(second.places):
+    for index, first_place in enumerate(second.places):
         place = first_place
-        if second.ends[at]:
-            add(place, *first.locate_span(second.starts[at], second.ends[at] - 1))
+        if second.ends[index]:
+            add(place, *first.locate_span(second.starts[index], second.ends[index] - 1))
             continue
-        following = second.places[at + 1] if at + 1 < len(second.places) else len(second.plain)
-        start, stop = second.starts[at], second.starts[at] + following - place
+        end_place = second.places[index + 1] if index + 1 < len(second.places) else len(second.plain)
+        start, stop = second.starts[index], second.starts[index] + end_place - place
         piece = bisect_right(first.places, start) - 1
         while start < stop:
             offset = 0 if first.ends[piece] else start - first.places[piece]
             add(place, first.starts[piece] + offset, first.ends[piece])
             piece += 1
-            behind = first.places[piece] if piece < len(first.places) else len(first.plain)
-            place, start = place + behind - start, behind
-    return joined
+            next_start = first.places[piece] if piece < len(first.places) else len(first.plain)
+            place, start = place + next_start - start, next_start
+    return joined_reading
 
 
 @lru_cache(maxsize=256)
@@ -163,8 +163,8 @@ def list_cores(data: bytes) -> Iterator[str]:
     """Yield the part of the base64 that does not depend on what stands before and behind the data, such as a user's
     name. Base64 encodes three bytes at a time, so there are three such parts."""
     for before in range(3):
-        whole = b64encode(b"\0" * before + data).decode().rstrip("=")
-        core = whole[(0, 2, 3)[before] : (before + len(data)) * 8 // 6]
+        encoded_text = b64encode(b"\0" * before + data).decode().rstrip("=")
+        core = encoded_text[(0, 2, 3)[before] : (before + len(data)) * 8 // 6]
         yield core
         yield core.translate(str.maketrans("+/", "-_"))
 
@@ -186,8 +186,8 @@ def compute_min_length(form: str) -> int:
     """Return how many characters of a form are needed to recognize it; of an address, more than its host."""
     if len(form) < 2 * SHORTEST:
         return len(form)
-    _, _, behind = form.partition("://")
-    public = len(form) - len(behind.partition("/")[2]) if "/" in behind else 0
+    _, _, host_and_path = form.partition("://")
+    public = len(form) - len(host_and_path.partition("/")[2]) if "/" in host_and_path else 0
     return min(max(SHORTEST_PART, (len(form) + 1) // 2, public + 2 * SHORTEST_PART if public else 0), len(form))
 
 

@@ -12,14 +12,14 @@ from typing import Any
 from gpustack.ask.transport.line_buffer import LineBuffer
 
 InputQueue = Queue[bytes | None] | None
-# Between two looks at a channel where nothing moves, in seconds: at first, and at most; a quarter of the time that
-# nothing moved. Looking costs, with thirty hosts at once more than all else.
-LOOK, LOOK_SELDOM = 0.002, 0.05
+# Seconds between two polls of an idle channel, the shortest and the longest. A wait is a quarter of the idle time. With
+# thirty hosts at once, polls take more processor time than all other work.
+POLL_INTERVAL, MAX_POLL_INTERVAL = 0.002, 0.05
 WINDOW = 32768
-# What is kept of all error output, in bytes.
+# The limit of the error output, in bytes.
 MAX_ERRORS = 1024 * 1024
 # After the last line of the output the errors may still be on their way, and a stray child may hold the channel open.
-AFTER_LAST = 0.5
+END_GRACE_SECONDS = 0.5
 
 
 @dataclass
@@ -45,37 +45,37 @@ class ChannelIO:
 
         Each answer extends the limit, up to `max_seconds` in all.
         """
-        started = moved = time.monotonic()
-        deadline = started + limit
-        while (now := time.monotonic()) < deadline:
-            # Asked before we look for data: what comes after the end was announced cannot be missed, for nothing comes.
-            ended = self.channel.eof_received or self.channel.closed
-            sent, got_errors = self.send(), self.read_stderr()
+        start_time = progress_time = time.monotonic()
+        deadline = start_time + limit
+        while (current_time := time.monotonic()) < deadline:
+            # Read before the data: no data comes after the end, so none is missed.
+            has_ended = self.channel.eof_received or self.channel.closed
+            has_sent, has_errors = self.send(), self.read_stderr()
             if self.channel.recv_ready():
-                moved = now
+                progress_time = current_time
                 for line in self.read_stdout():
                     yield line.decode(errors="replace")
-                    deadline = self.move_deadline(line, deadline, min(now + limit, started + max_seconds))
-            elif ended and not got_errors:
+                    deadline = self.move_deadline(line, deadline, min(current_time + limit, start_time + max_seconds))
+            elif has_ended and not has_errors:
                 break
-            elif sent or got_errors:
-                moved = now
+            elif has_sent or has_errors:
+                progress_time = current_time
             else:
-                time.sleep(min(LOOK_SELDOM, max(LOOK, (now - moved) / 4)))
+                time.sleep(min(MAX_POLL_INTERVAL, max(POLL_INTERVAL, (current_time - progress_time) / 4)))
         else:
             return
         if rest := self.buffer.flush():
             yield rest.decode(errors="replace")
-        # Output that ended is not yet a program that ended: one that closed it may live on.
+        # A program may close its output and continue to run.
         while not self.channel.exit_status_ready():
             if time.monotonic() > deadline:
                 return
-            time.sleep(LOOK)
+            time.sleep(POLL_INTERVAL)
         self.rc = self.channel.recv_exit_status()
 
     def move_deadline(self, line: bytes, deadline: float, after_answer: float) -> float:
         if self.last and line == self.last:
-            return min(deadline, time.monotonic() + AFTER_LAST)
+            return min(deadline, time.monotonic() + END_GRACE_SECONDS)
         mark = self.last.partition(b" ")[0]
         return max(deadline, after_answer) if mark and line.startswith(mark) else deadline
 

@@ -20,7 +20,7 @@ from typing import Any
 from gpustack.ask.transport import ssh
 from gpustack.config.host import Host
 
-HERE = "127.0.0.1"
+LOCAL_ADDRESS = "127.0.0.1"
 CHUNK = 65536
 POLL_INTERVAL = 0.1
 """The seconds within which a listener ends."""
@@ -62,7 +62,7 @@ class PortForwarder:
         listener = Listener(local_port, lambda: dial(address, port))
         self.listeners.append(listener)
         threading.Thread(target=listener.serve_forever, args=(POLL_INTERVAL,), daemon=True).start()
-        return HERE, listener.server_address[1]
+        return LOCAL_ADDRESS, listener.server_address[1]
 
     def close(self) -> None:
         for listener in self.listeners:
@@ -75,7 +75,7 @@ class Listener(socketserver.ThreadingTCPServer):
     request_queue_size = 128
 
     def __init__(self, port: int, dial: Callable[[], Any]) -> None:
-        super().__init__((HERE, port), socketserver.BaseRequestHandler)
+        super().__init__((LOCAL_ADDRESS, port), socketserver.BaseRequestHandler)
         self.dial = dial
 
     def finish_request(self, request: Any, client_address: Any) -> None:
@@ -90,10 +90,10 @@ def dial_directly(address: str, port: int) -> socket.socket:
 
 def relay(client: Any, upstream: Any) -> None:
     """Copy in both directions until both have ended, and close both streams."""
-    back = threading.Thread(target=copy, args=(upstream, client), daemon=True)
-    back.start()
+    reply_thread = threading.Thread(target=copy, args=(upstream, client), daemon=True)
+    reply_thread.start()
     copy(client, upstream)
-    back.join()
+    reply_thread.join()
     for stream in (client, upstream):
         with contextlib.suppress(OSError, EOFError):
             stream.close()

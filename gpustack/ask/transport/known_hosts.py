@@ -8,7 +8,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-REVOKED, AUTHORITY = "@revoked", "@cert-authority"
+REVOKED_MARKER, AUTHORITY_MARKER = "@revoked", "@cert-authority"
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ def read_known_keys(name: str, files: tuple[Path, ...]) -> KnownKeys:
             if line.startswith("#") or len(words) < 3:
                 continue
             _, kind, key, *_ = words
-            if marker == REVOKED:
+            if marker == REVOKED_MARKER:
                 revoked_keys.add(key)
-            elif marker == AUTHORITY:
+            elif marker == AUTHORITY_MARKER:
                 authority = True
             elif not marker:
                 trusted_keys[key] = kind

@@ -14,12 +14,12 @@ class LineBuffer:
 
     def push_data(self, data: bytes) -> list[bytes]:
         """Return the lines that end in `data`, without their newline."""
-        first, *others = data.split(b"\n")
+        first, *later_pieces = data.split(b"\n")
         self.keep(first)
-        if not others:
+        if not later_pieces:
             return []
-        lines = [self.flush(), *others[:-1]]
-        self.keep(others[-1])
+        lines = [self.flush(), *later_pieces[:-1]]
+        self.keep(later_pieces[-1])
         return lines
 
     def keep(self, piece: bytes) -> None:

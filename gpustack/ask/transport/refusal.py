@@ -13,7 +13,7 @@ CONNECT_LIMIT = 10
 HOST_LIMIT, HOST_MOST = 45, 7
 
 # sudo's own words for a login that may not use it; they come without its name before them.
-DENIED = re.compile(r"^.*(?:is not in the sudoers file|is not allowed to (?:run sudo|execute)).*", re.MULTILINE)
+SUDO_DENIAL = re.compile(r"^.*(?:is not in the sudoers file|is not allowed to (?:run sudo|execute)).*", re.MULTILINE)
 
 
 class HostRefused(UnreachableError):
@@ -35,8 +35,8 @@ def parse_sudo_refusal(host: Host, errors: str, rc: int) -> HostRefused | None:
     elif "GPUSTACK-SUDO-ASKS-MORE" in errors:
         reason = f"{host.become_exe} asks for more than a password, and nothing was run"
         hint = Prose("let sudo ask this login for the password alone, or for nothing (NOPASSWD)")
-    elif rc > 0 and (denied := DENIED.search(errors)):
-        reason = shorten_message(denied[0].strip())
+    elif rc > 0 and (denial := SUDO_DENIAL.search(errors)):
+        reason = shorten_message(denial[0].strip())
         hint = Prose("let this login use {} (visudo), or log in as root", host.become_exe)
     elif rc > 0 and "sudo:" in errors:
         reason = next(line for line in errors.splitlines() if "sudo:" in line).strip()

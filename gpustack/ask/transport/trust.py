@@ -58,13 +58,13 @@ def require_certified(host: Host, key: HostKey) -> None:
         )
     except FileNotFoundError as error:
         raise UnreachableError("ssh-missing", "There is no ssh on this machine.", describe_os_error(error)) from error
-    stdout, stderr, ended = read_answer(process)
-    if ended:
+    stdout, stderr, exit_status = read_answer(process)
+    if exit_status:
         reason = stderr.decode(errors="replace").strip().splitlines()
         raise UnreachableError(
             "host-key-unverified",
             f"ssh did not connect to {host.name} by its certificate; nothing was written.",
-            shorten_message(reason[-1]) if reason else f"ssh ended with {ended}.",
+            shorten_message(reason[-1]) if reason else f"ssh ended with {exit_status}.",
         )
     try:
         answer = parse_host_key(stdout.decode("ascii"))

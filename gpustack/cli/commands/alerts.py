@@ -63,7 +63,7 @@ def send_test(
     Receivers that page people will page them. The alert says that it is a test, and is resolved at once.
     """
     hosts = session.open_for_change()
-    from gpustack.events import INTERRUPTED
+    from gpustack.events import INTERRUPTION
     from gpustack.proof.connect import send_test_alerts
     from gpustack.proof.services import ACCESS_PROBES, find_access
     from gpustack.rollout.run import stop_on_signal
@@ -75,7 +75,7 @@ def send_test(
     seconds = options.parse_duration(timeout)
     with stop_on_signal(stop):
         return send_test_alerts(
-            snapshot, access, severities, session.report, seconds, lambda: INTERRUPTED if stop.is_set() else ""
+            snapshot, access, severities, session.report, seconds, lambda: INTERRUPTION if stop.is_set() else ""
         )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gpustack.config.complaint import Complaint, refuse
-from gpustack.files.document import YAML_TEXT
+from gpustack.files.document import YAML_TEXT_LIMIT
 from gpustack.files.read import read_file
 
 REFERENCE = "config-file-limit"
@@ -64,15 +64,15 @@ def judge_file(path: Path) -> Complaint | None:
         return Complaint(str(path), "", "a device or a pipe", "a regular file", REFERENCE)
     if path.suffix not in READ_WHOLE or os.access(path, os.X_OK):
         return None
-    if status.st_size > YAML_TEXT:
-        return Complaint(str(path), "", f"{status.st_size} bytes", f"at most {YAML_TEXT}", REFERENCE)
+    if status.st_size > YAML_TEXT_LIMIT:
+        return Complaint(str(path), "", f"{status.st_size} bytes", f"at most {YAML_TEXT_LIMIT}", REFERENCE)
     return judge_aliases(path) if path.suffix in DOCUMENTS else None
 
 
 def judge_aliases(path: Path) -> Complaint | None:
     """Return the complaint about the aliases of a file, if it has some."""
     try:
-        content = read_file(path, YAML_TEXT)
+        content = read_file(path, YAML_TEXT_LIMIT)
     except OSError:
         return None
     if b"&" not in content or b"*" not in content:

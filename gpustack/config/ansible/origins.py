@@ -15,7 +15,7 @@ from typing import Any
 from gpustack.config.ansible.inventory_files import VARIABLES, list_files, locate_inventory_dir
 from gpustack.config.ansible.inventory_listing import build_ignore_pattern
 from gpustack.config.yaml_files import ANSIBLE, ENDINGS, VAULT
-from gpustack.files.document import YAML_TEXT, DocumentError
+from gpustack.files.document import YAML_TEXT_LIMIT, DocumentError
 from gpustack.files.read import read_text
 from gpustack.files.yaml_text import MERGE, compose_yaml
 
@@ -128,7 +128,7 @@ def read_origins(source: Path | None, groups: Mapping[str, Sequence[str]], local
     texts, opaque_files = {}, []
     for path in list_files(source or local_spec):
         try:
-            text = read_text(path, YAML_TEXT)
+            text = read_text(path, YAML_TEXT_LIMIT)
         except (OSError, ValueError):
             continue
         if text.startswith((VAULT, "#!")):
@@ -141,7 +141,7 @@ def read_origins(source: Path | None, groups: Mapping[str, Sequence[str]], local
 def locate_in_file(file: str, key: str) -> str:
     """Return a file with the line of a dotted key, the file alone where it is no document."""
     try:
-        node = compose_document(read_text(Path(file), YAML_TEXT))
+        node = compose_document(read_text(Path(file), YAML_TEXT_LIMIT))
     except (OSError, ValueError):
         return file
     return f"{file}:{find_line(node, key.split('.'), 1)}" if node is not None else file

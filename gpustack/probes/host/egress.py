@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from gpustack.ask.egress import PATHS, TRUSTED
+from gpustack.ask.egress import CA_CERTIFICATES, PATHS
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.probes.parsing import parse_integer
 
@@ -67,7 +67,7 @@ def check_word(word: str) -> Comparison:
 TRUST_FUNCTION = rf"""is_trusted() {{
   awk '/^-----BEGIN CERT/ {{ body = ""; next }}
     /^-----END CERT/ {{ if (FILENAME == ARGV[1]) trusted[body]; else if (!(body in trusted)) exit 1 }}
-    {{ body = body $0 }}' {TRUSTED} "$1" 2>/dev/null
+    {{ body = body $0 }}' {CA_CERTIFICATES} "$1" 2>/dev/null
 }}
 """
 EGRESS = Probe(

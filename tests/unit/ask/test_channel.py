@@ -78,7 +78,7 @@ def test_a_slow_host_has_the_limit_for_each_answer(
 ) -> None:
     clock = Clock()
     monkeypatch.setattr(channel, "time", clock)
-    two_seconds = [None] * round(2 / channel.LOOK_SELDOM)
-    monkeypatch.setattr(channel, "LOOK", channel.LOOK_SELDOM)
+    two_seconds = [None] * round(2 / channel.MAX_POLL_INTERVAL)
+    monkeypatch.setattr(channel, "POLL_INTERVAL", channel.MAX_POLL_INTERVAL)
     talk = ChannelIO(Channel(*[f"{line}\n".encode(), *two_seconds] * 12, ends=False), b"", last=b"M done")
     assert list(talk.stream_lines(5, limit)) == [line] * came

@@ -10,14 +10,14 @@ from pathlib import Path
 import paramiko
 import pytest
 
-from gpustack.ask.transport.forward import HERE, PortForwarder, dial_directly, open_forwarder, relay
+from gpustack.ask.transport.forward import LOCAL_ADDRESS, PortForwarder, dial_directly, open_forwarder, relay
 from gpustack.config.host import Host
 
 
 @pytest.fixture
 def echo() -> Iterator[int]:
     """Answer what it received, in capitals, once the other side has ended."""
-    server = socket.create_server((HERE, 0))
+    server = socket.create_server((LOCAL_ADDRESS, 0))
 
     def serve() -> None:
         while True:
@@ -54,8 +54,8 @@ def request(address: tuple[str, int], text: bytes) -> bytes:
 
 def test_many_connections_at_once_carry_both_directions(echo: int) -> None:
     forwarder = PortForwarder(dial_directly)
-    local = forwarder.forward(HERE, echo)
-    assert local != (HERE, echo)
+    local = forwarder.forward(LOCAL_ADDRESS, echo)
+    assert local != (LOCAL_ADDRESS, echo)
     received_texts: dict[int, bytes] = {}
     texts = {index: bytes([97 + index]) * 300_000 for index in range(8)}
     talks = [
@@ -82,7 +82,7 @@ def test_a_refused_connection_ends_alone(echo: int) -> None:
         return dial_directly(address, port)
 
     with contextlib.closing(PortForwarder(dial)) as forwarder:
-        local = forwarder.forward(HERE, echo)
+        local = forwarder.forward(LOCAL_ADDRESS, echo)
         with contextlib.suppress(ConnectionResetError):
             assert request(local, b"one") == b""
         assert request(local, b"two") == b"TWO"
@@ -91,22 +91,22 @@ def test_a_refused_connection_ends_alone(echo: int) -> None:
 def test_on_the_local_host_the_address_is_returned(echo: int) -> None:
     with open_forwarder(Host("me", "me", connection="local")) as forwarder:
         assert forwarder.forward("10.96.0.1", 80) == ("10.96.0.1", 80)
-        assert request(forwarder.forward(HERE, echo, find_free_port()), b"abc") == b"ABC"
+        assert request(forwarder.forward(LOCAL_ADDRESS, echo, find_free_port()), b"abc") == b"ABC"
 
 
 def find_free_port() -> int:
-    with socket.create_server((HERE, 0)) as server:
+    with socket.create_server((LOCAL_ADDRESS, 0)) as server:
         return int(server.getsockname()[1])
 
 
 def test_a_port_that_is_taken_is_an_error(echo: int) -> None:
     with pytest.raises(OSError, match="in use"):
-        PortForwarder(dial_directly).forward(HERE, echo, echo)
+        PortForwarder(dial_directly).forward(LOCAL_ADDRESS, echo, echo)
 
 
 def test_where_nobody_listens_is_an_error_at_once() -> None:
     with pytest.raises(ConnectionRefusedError):
-        PortForwarder(dial_directly).forward(HERE, find_free_port())
+        PortForwarder(dial_directly).forward(LOCAL_ADDRESS, find_free_port())
 
 
 class Server(paramiko.ServerInterface):  # type: ignore[misc] # Paramiko has no types
@@ -133,9 +133,9 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Host]]:
     """`start(forwards=…)` gives a host with a real SSH server."""
     key = paramiko.RSAKey.generate(2048)
     key.write_private_key_file(str(tmp_path / "key"))
-    listener = socket.create_server((HERE, 0))
+    listener = socket.create_server((LOCAL_ADDRESS, 0))
     port = listener.getsockname()[1]
-    (tmp_path / "known_hosts").write_text(f"[{HERE}]:{port} {key.get_name()} {key.get_base64()}\n")
+    (tmp_path / "known_hosts").write_text(f"[{LOCAL_ADDRESS}]:{port} {key.get_name()} {key.get_base64()}\n")
     transports: list[paramiko.Transport] = []
 
     def serve(server: Server) -> None:
@@ -157,7 +157,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Host]]:
             "-o",
             "IdentityAgent=none",
         )
-        return Host("h1", HERE, port=port, user="ops", key_file=str(tmp_path / "key"), ssh_args=ssh_options)
+        return Host("h1", LOCAL_ADDRESS, port=port, user="ops", key_file=str(tmp_path / "key"), ssh_args=ssh_options)
 
     yield build_host
     for transport in transports:
@@ -167,8 +167,8 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Host]]:
 
 def test_connections_are_forwarded_over_ssh(start: Callable[..., Host], echo: int) -> None:
     with open_forwarder(start(forwards=True)) as forwarder:
-        local = forwarder.forward(HERE, echo)
-        assert local != (HERE, echo)
+        local = forwarder.forward(LOCAL_ADDRESS, echo)
+        assert local != (LOCAL_ADDRESS, echo)
         assert request(local, b"a" * 100_000) == b"A" * 100_000
         assert request(local, b"again") == b"AGAIN"
         assert forwarder.is_alive()
@@ -180,7 +180,7 @@ def test_sshd_s_refusal_is_in_its_words(start: Callable[..., Host], echo: int) -
         open_forwarder(start(forwards=False)) as forwarder,
         pytest.raises(ConnectionRefusedError, match=rf"127\.0\.0\.1:{echo}: Administratively prohibited"),
     ):
-        forwarder.forward(HERE, echo)
+        forwarder.forward(LOCAL_ADDRESS, echo)
 
 
 def test_a_connection_that_ended_is_an_error(start: Callable[..., Host], echo: int) -> None:
@@ -188,4 +188,4 @@ def test_a_connection_that_ended_is_an_error(start: Callable[..., Host], echo: i
     with open_forwarder(host) as forwarder:
         pass
     with pytest.raises(ConnectionRefusedError):
-        forwarder.forward(HERE, echo)
+        forwarder.forward(LOCAL_ADDRESS, echo)

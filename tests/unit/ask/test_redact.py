@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gpustack.ask.redact.printable import clean_text
 from gpustack.ask.redact.redact import redact
-from gpustack.ask.redact.secret_shapes import REDACTED
+from gpustack.ask.redact.secret_shapes import REDACTION
 
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nIBAAKC\n-----END RSA PRIVATE KEY-----"
 BASE64_PEM = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUQ="
@@ -46,7 +46,7 @@ def test_secrets_are_redacted(text: str, secret: str) -> None:
     output = redact(text)
     assert secret in text
     assert secret not in output
-    assert REDACTED in output
+    assert REDACTION in output
 
 
 @pytest.mark.parametrize(
@@ -70,14 +70,14 @@ def test_harmless_text_stays(text: str) -> None:
 def test_json_and_yaml_still_parse() -> None:
     config = {"token": "abcdef.0123456789abcdef", "a": {"password": 'q"uote', "client-key-data": BASE64_PEM}, "n": 7}
     document = json.loads(redact(json.dumps(config)))
-    assert document == {"token": REDACTED, "a": {"password": REDACTED, "client-key-data": REDACTED}, "n": 7}
+    assert document == {"token": REDACTION, "a": {"password": REDACTION, "client-key-data": REDACTION}, "n": 7}
     assert yaml.safe_load(redact(yaml.safe_dump(config)))["n"] == 7
 
 
 def test_known_secrets_go_wherever_they_stand() -> None:
-    assert redact("sudo said: s3cr3t!", ["s3cr3t!"]) == f"sudo said: {REDACTED}"
-    assert redact("say ab, about", ["ab"]) == f"say {REDACTED}, about"
-    assert redact("longer s3cr3t-long", ["s3cr3t", "s3cr3t-long"]) == f"longer {REDACTED}"
+    assert redact("sudo said: s3cr3t!", ["s3cr3t!"]) == f"sudo said: {REDACTION}"
+    assert redact("say ab, about", ["ab"]) == f"say {REDACTION}, about"
+    assert redact("longer s3cr3t-long", ["s3cr3t", "s3cr3t-long"]) == f"longer {REDACTION}"
 
 
 @given(st.text())

@@ -9,7 +9,7 @@ import pytest
 
 from gpustack.ask.redact.redact import redact
 from gpustack.ask.redact.secret_commands import COMMANDS
-from gpustack.ask.redact.secret_shapes import REDACTED, Shape
+from gpustack.ask.redact.secret_shapes import REDACTION, Shape
 
 HEX = "0f1e2d3c4b5a69788796a5b4c3d2e1f0"
 PLAIN = b64encode(b"\0kube\0fig-leaf-77").decode()
@@ -122,7 +122,7 @@ def test_no_secret_is_left(text: str, secret: str) -> None:
     assert secret in text
     output = redact(text)
     assert secret not in output
-    assert REDACTED in output
+    assert REDACTION in output
     assert redact(output) == output
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gpustack.ask.redact.redact import redact
 from gpustack.ask.redact.secret_names import FLAG
-from gpustack.ask.redact.secret_shapes import REDACTED, SHAPES, Shape
+from gpustack.ask.redact.secret_shapes import REDACTION, SHAPES, Shape
 
 LOGIN = b64encode(b"kube:fig-leaf-77").decode()
 DER = "MIIEpAIBAAKCAQEAv9mQy2nTzq0cW1uXb7eRkD3s8Yp5"
@@ -168,7 +168,7 @@ def test_no_kind_leaks(kind: str) -> None:
     for secret in secrets:
         assert secret in text
         assert secret not in output
-    assert REDACTED in output
+    assert REDACTION in output
 
 
 def test_there_is_a_sample_of_each_kind() -> None:
@@ -232,7 +232,7 @@ def test_a_known_secret_leaves_in_no_encoding(secret: str, before: str) -> None:
         text = redact(f"said {form} here", [secret])
         inner = form[1:-1] if "json" in name or name == "yaml" else form[1:-2] if name == "shell" else form
         assert inner not in text, name
-        assert secret not in text.replace(REDACTED, ""), name
+        assert secret not in text.replace(REDACTION, ""), name
 
 
 def test_a_base64_without_the_secret_stays() -> None:

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpustack.files.document import DEPTH, EXPANDED, DocumentError, LimitError
+from gpustack.files.document import ALIAS_LIMIT, DEPTH_LIMIT, DocumentError, LimitError
 from gpustack.files.json_text import dump_json, parse_json
 from gpustack.files.yaml_text import Rules, parse_yaml
 from tests.unit.files.irregular import HOSTILE_YAML, make_bomb
@@ -52,9 +52,9 @@ def test_what_is_accepted_is_no_larger_than_the_bound(choices: list[list[int]]) 
         lines.append(f"a{index}: &a{index} [{', '.join(f'*a{min(number, index - 1)}' for number in numbers)}]")
     text = "\n".join(lines)
     try:
-        assert count(parse_yaml(text, ALIASES)) <= EXPANDED + len(text)
+        assert count(parse_yaml(text, ALIASES)) <= ALIAS_LIMIT + len(text)
     except LimitError:
-        assert count(yaml.safe_load(text)) > EXPANDED / 2
+        assert count(yaml.safe_load(text)) > ALIAS_LIMIT / 2
 
 
 @given(documents)
@@ -68,7 +68,7 @@ def test_documents_come_back(document: Any) -> None:
 def test_any_text_is_a_document_or_an_error(text: str) -> None:
     for rules in RULES:
         with contextlib.suppress(DocumentError):
-            assert count(parse_yaml(text, rules)) <= EXPANDED + 2 * len(text) + 1
+            assert count(parse_yaml(text, rules)) <= ALIAS_LIMIT + 2 * len(text) + 1
     with contextlib.suppress(DocumentError):
         document = parse_json(text)
         assert parse_json(json.dumps(document, allow_nan=False, ensure_ascii=False).encode()) == document
@@ -85,7 +85,7 @@ def test_any_bytes_are_json_or_an_error(content: bytes) -> None:
     "text",
     [
         '{"a": NaN}', '{"a": -Infinity}', '{"a": 1e999}', '{"a": "\\ud800"}', '{"\\udfff": 1}', "[" * 100_000,
-        "[" * (DEPTH + 1) + "]" * (DEPTH + 1), "9" * 5000, "1" + "0" * 30, '{"a": ', "", "\ufeff\ufeff{}",
+        "[" * (DEPTH_LIMIT + 1) + "]" * (DEPTH_LIMIT + 1), "9" * 5000, "1" + "0" * 30, '{"a": ', "", "\ufeff\ufeff{}",
     ],
 )  # fmt: skip
 def test_json_beyond_the_standard_is_refused(text: str) -> None:

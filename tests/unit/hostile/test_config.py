@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpustack.ask.redact.redact import redact
-from gpustack.ask.redact.secret_shapes import REDACTED
+from gpustack.ask.redact.secret_shapes import REDACTION
 from gpustack.ask.transport.refusal import HostRefused
 from gpustack.ask.transport.ssh_options import SshOptions, resolve_options
 from gpustack.config.ansible.cfg import AnsibleCfg, read_ansible_cfg
@@ -87,5 +87,5 @@ def test_no_noise_hides_a_secret(seed: int) -> None:
     text = f"{generate_noise(random, '')}\n{random.choice(forms)}\n{generate_noise(random, '')}"
     redacted_text = redact(text)
     assert SECRET not in redacted_text
-    assert REDACTED in redacted_text
+    assert REDACTION in redacted_text
     assert redact(redacted_text) == redacted_text

@@ -12,7 +12,7 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor import diagnose as doctor
 from gpustack.doctor.finding import Diagnosis, Drift, UnexplainedSymptom, Verdict
 from gpustack.errors import RolloutError
-from gpustack.events import INTERRUPTED
+from gpustack.events import INTERRUPTION
 from gpustack.remedy import fix as module
 from gpustack.remedy.offer import Offer
 from gpustack.rollout.plan import PlaybookRun
@@ -146,7 +146,7 @@ def test_an_interrupt_keeps_what_was_begun_and_undoes_nothing() -> None:
     real = world.play
 
     def play(offer: Offer, snapshot: Snapshot) -> PlaybookRun:
-        world.stop = INTERRUPTED
+        world.stop = INTERRUPTION
         return real(offer, snapshot)
 
     result = module.Fix(
