@@ -209,8 +209,8 @@ def read_exporter(text: str, uuids: tuple[str, ...]) -> list[dict[str, Any]]:
     pod, namespace = os.environ.get("POD_NAME") or os.uname().nodename, os.environ.get("POD_NAMESPACE")
     gpus: dict[tuple[str, str | None], dict[str, float]] = {}
     spaces = set()
-    for name, inside, value in LINE.findall(text):
-        labels = dict(LABEL.findall(inside))
+    for name, label_text, value in LINE.findall(text):
+        labels = dict(LABEL.findall(label_text))
         uuid, space = labels.get("UUID") or labels.get("uuid"), labels.get("namespace", "")
         if not uuid or not (uuid.startswith(uuids) if uuids else labels.get("pod") == pod):
             continue
@@ -219,8 +219,8 @@ def read_exporter(text: str, uuids: tuple[str, ...]) -> list[dict[str, Any]]:
         spaces.add(space)
         readings = gpus.setdefault((uuid, labels.get("GPU_I_ID") or None), {})
         if name in METRICS:
-            measure, factor, most = METRICS[name]
-            if (number := parse_number(value)) is not None and 0 <= number <= most:
+            measure, factor, maximum = METRICS[name]
+            if (number := parse_number(value)) is not None and 0 <= number <= maximum:
                 readings[measure] = number * factor
     if not gpus:
         raise Unknown(f"the exporter names no GPU of {' or '.join(uuids) or f'pod {pod}'}")
@@ -276,8 +276,8 @@ class JsonFormatter(logging.Formatter):
             line["exception"] = self.formatException(record.exc_info)
         if record.stack_info:
             line["stack"] = record.stack_info
-        more = {name: value for name, value in vars(record).items() if name not in USUAL and name not in line}
-        return json.dumps({**line, **{name: convert_to_json(value) for name, value in more.items()}})
+        extra_fields = {name: value for name, value in vars(record).items() if name not in USUAL and name not in line}
+        return json.dumps({**line, **{name: convert_to_json(value) for name, value in extra_fields.items()}})
 
 
 def format_message(record: logging.LogRecord) -> str:

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.lab
 FIRST, TWO = f"t{os.getpid()}-one", f"t{os.getpid()}-two"
 # What a kubelet and a distribution's own files set on a host, and so on the machine.
 WRITES = {"vm/overcommit_memory": 1, "kernel/panic": 11, "kernel/panic_on_oops": 1, "kernel/keys/root_maxkeys": 1000001}
-NAMES = [name for name in (*sysctls.NEEDED, *sysctls.WRITTEN) if (sysctls.PROC / name).exists()]
+NAMES = [name for name in (*sysctls.LAB_SYSCTLS, *sysctls.HOST_SYSCTLS) if (sysctls.PROC / name).exists()]
 
 
 class Checkout:

@@ -80,15 +80,15 @@ def _resolve_versions(versions: Versions, extra_versions: tuple[str, ...]) -> tu
     """Return the versions of Kubernetes to build, the version set's first. Raise BundleError that lists every version
     that cannot be built."""
     kubernetes_versions, wrong = [versions["kubernetes"]], []
-    for other in extra_versions:
+    for extra_version in extra_versions:
         try:
-            kubernetes_versions.append(parse_kubernetes_version(other) or versions["kubernetes"])
+            kubernetes_versions.append(parse_kubernetes_version(extra_version) or versions["kubernetes"])
         except ValueError as error:
-            wrong.append(f"{other}: {error}")
+            wrong.append(f"{extra_version}: {error}")
         else:
-            if parse_minor(other) != parse_minor(versions["kubernetes"]):
+            if parse_minor(extra_version) != parse_minor(versions["kubernetes"]):
                 wrong.append(
-                    f"{other}: version set {versions.set} has the etcd and CoreDNS of {versions['kubernetes']}"
+                    f"{extra_version}: version set {versions.set} has the etcd and CoreDNS of {versions['kubernetes']}"
                 )
     if wrong:
         raise BundleError(

@@ -38,7 +38,7 @@ from gpustack_lab.bundle.progress import Progress
 from gpustack_lab.bundle.signing import Signer
 from gpustack_lab.bundle.versions import Versions
 
-TOGETHER = 2  # parts built at the same time; a Go compile uses several cores by itself
+PARALLEL_PARTS = 2  # parts built at the same time; a Go compile uses several cores by itself
 # Ubuntu's are for lab hosts that have its os-release: gpustack_lab/lab/releases.py.
 RELEASES = {
     "debian": {"bookworm": "debian.12~bookworm", "trixie": "debian.13~trixie"},
@@ -76,7 +76,7 @@ class Composer:
         self, cache: Cache, versions: Versions, architecture: str, signer: Signer, report: Reporter, *, keda: bool
     ) -> None:
         self.cache, self.versions, self.architecture, self.signer = cache, versions, architecture, signer
-        self.without = () if keda else ("keda",)
+        self.excluded_names = () if keda else ("keda",)
         lock = threading.Lock()
 
         def report_locked(event: Event) -> None:
@@ -86,33 +86,35 @@ class Composer:
         self.report = report_locked
 
     def compose(self, kubernetes: tuple[str, ...]) -> Composition:
-        compiled = [part for part in modules.declare_parts(self.versions, kubernetes) if part.name not in self.without]
-        program_parts = [*compiled, modules.declare_pause(), simulated_images.declare_part()]
+        module_parts = modules.declare_parts(self.versions, kubernetes)
+        compiled_parts = [part for part in module_parts if part.name not in self.excluded_names]
+        program_parts = [*compiled_parts, modules.declare_pause(), simulated_images.declare_part()]
         program_parts.append(driver_debs.declare_part(self.versions["nvidia-driver"]))
-        others = [userland.declare_part(), product.declare_python(), product.declare_product()]
-        missing = [part for part in program_parts if not self.cache.find_part(part)]
-        progress = Progress(missing, TOGETHER, self.report)
+        other_parts = [userland.declare_part(), product.declare_python(), product.declare_product()]
+        missing_parts = [part for part in program_parts if not self.cache.find_part(part)]
+        progress = Progress(missing_parts, PARALLEL_PARTS, self.report)
         # The others wait for the network; Kubernetes, the longest, keeps the processors busy meanwhile.
-        built_parts = self._build_parts([program_parts[0], *others, *program_parts[1:]], progress.report_event)
+        built_parts = self._build_parts([program_parts[0], *other_parts, *program_parts[1:]], progress.report_event)
         debian = [built_parts["userland"], built_parts["python"]]
-        single = [*self._place_downloads(built_parts), *self._place_charts(built_parts)]
-        placed = [*self._place_kubernetes_packages(kubernetes, built_parts), *self._place_nvidia_packages(built_parts)]
+        single_files = [*self._place_downloads(built_parts), *self._place_charts(built_parts)]
+        placed_files = list(self._place_kubernetes_packages(kubernetes, built_parts))
+        placed_files += self._place_nvidia_packages(built_parts)
         layout, labels, blobs = self._build_images(kubernetes, built_parts)
-        single += self._place_part(checksums.declare_image_list(labels))
-        single += self._place_part(licences.declare_part([built_parts[part.name] for part in program_parts], debian))
-        placed += [*single, *self._place_part(checksums.declare_part(collect_checksums(single), self.signer))]
-        placed.append(self._place_file("bin/mirror", built_parts["mirror"], "mirror", "distribution"))
+        single_files += self._place_part(checksums.declare_image_list(labels))
+        built_programs = [built_parts[part.name] for part in program_parts]
+        single_files += self._place_part(licences.declare_part(built_programs, debian))
+        checksum_part = checksums.declare_part(collect_checksums(single_files), self.signer)
+        placed_files += [*single_files, *self._place_part(checksum_part)]
+        placed_files.append(self._place_file("bin/mirror", built_parts["mirror"], "mirror", "distribution"))
         packages = dict.fromkeys(package for package_part in debian for package in userland.read_packages(package_part))
-        return Composition(placed + blobs, layout, labels, list(packages))
+        return Composition(placed_files + blobs, layout, labels, list(packages))
 
     def _place_kubernetes_packages(
         self, kubernetes: tuple[str, ...], built_parts: dict[str, BuiltPart]
     ) -> Iterable[PlacedFile]:
         v = self.versions
-        shared = [
-            debs.build_cri_tools_recipe(v["crictl"], built_parts["crictl"]),
-            debs.build_cni_recipe(v["cni-plugins"], built_parts["cni-plugins"]),
-        ]
+        cri_tools = debs.build_cri_tools_recipe(v["crictl"], built_parts["crictl"])
+        common_recipes = [cri_tools, debs.build_cni_recipe(v["cni-plugins"], built_parts["cni-plugins"])]
         recipes = [
             recipe
             for version in kubernetes
@@ -125,49 +127,48 @@ class Composer:
             for system, codenames in RELEASES.items()
             for codename, release in codenames.items()
         }
-        packed = self._build_parts(
-            [debs.declare_part(recipe, self.architecture) for recipe in [*recipes, *shared, *containerd.values()]]
-        )
+        all_recipes = [*recipes, *common_recipes, *containerd.values()]
+        debs_by_name = self._build_parts([debs.declare_part(recipe, self.architecture) for recipe in all_recipes])
         repositories: dict[str, Part] = {}
         for kubernetes_minor in sorted({parse_minor(version) for version in kubernetes}):
-            minor_recipes = [recipe for recipe in recipes if parse_minor(recipe.version) == kubernetes_minor] + shared
+            minor_recipes = [recipe for recipe in recipes if parse_minor(recipe.version) == kubernetes_minor]
             host = f"files/pkgs.k8s.io/core:/stable:/v{kubernetes_minor}/deb"
             repositories[host] = apt.declare_flat_repository(
                 f"apt-kubernetes-{kubernetes_minor}",
-                [packed[f"deb-{recipe.file}"] for recipe in minor_recipes],
+                [debs_by_name[f"deb-{recipe.file}"] for recipe in [*minor_recipes, *common_recipes]],
                 self.signer,
             )
         for system, codenames in RELEASES.items():
-            pools = {codename: [packed[f"deb-{containerd[system, codename].file}"]] for codename in codenames}
+            pools = {codename: [debs_by_name[f"deb-{containerd[system, codename].file}"]] for codename in codenames}
             repositories[f"files/download.docker.com/linux/{system}"] = apt.declare_dists_repository(
                 f"apt-containerd-{system}", pools, self.architecture, self.signer
             )
-        signed = self._build_parts(repositories.values())
+        indexes = self._build_parts(repositories.values())
         components = {"cri-tools": "crictl", "kubernetes-cni": "cni-plugins", "containerd.io": "containerd"}
-        for below, part in repositories.items():
-            for path in signed[part.name].files:
+        for directory, part in repositories.items():
+            for path in indexes[part.name].files:
                 if path.endswith(".deb"):
                     name, version, _ = Path(path).name.split("_")
-                    component, place = components.get(name, "kubernetes"), f"{below}/{path}"
-                    yield self._place_file(place, signed[part.name], path, component, name, version, debs.NOTE)
+                    component, place = components.get(name, "kubernetes"), f"{directory}/{path}"
+                    yield self._place_file(place, indexes[part.name], path, component, name, version, debs.NOTE)
                 else:
-                    yield self._place_own_file(f"{below}/{path}", signed[part.name], path)
+                    yield self._place_own_file(f"{directory}/{path}", indexes[part.name], path)
 
     def _place_nvidia_packages(self, built_parts: dict[str, BuiltPart]) -> Iterable[PlacedFile]:
         flat_repositories = driver_debs.build_repositories(self.versions, built_parts, self.architecture)
         recipes = {recipe.file: recipe for repository in flat_repositories for recipe in repository.recipes}
-        packed = self._build_parts([debs.declare_part(recipe, self.architecture) for recipe in recipes.values()])
+        debs_by_name = self._build_parts([debs.declare_part(recipe, self.architecture) for recipe in recipes.values()])
         parts = {
             repository.path: apt.declare_flat_repository(
                 "apt-" + repository.path.removeprefix("files/").replace("/", "_"),
-                [packed[f"deb-{recipe.file}"] for recipe in repository.recipes],
+                [debs_by_name[f"deb-{recipe.file}"] for recipe in repository.recipes],
                 self.signer,
             )
             for repository in flat_repositories
         }
-        signed = self._build_parts(parts.values())
+        indexes = self._build_parts(parts.values())
         for repository in flat_repositories:
-            index = signed[parts[repository.path].name]
+            index = indexes[parts[repository.path].name]
             for path in index.files:
                 if path.endswith(".deb"):
                     name, version, _ = Path(path).name.split("_")
@@ -198,11 +199,11 @@ class Composer:
         definitions = [crds.declare_prometheus_crds(generator, v["prometheus-operator"]), crds.declare_nfd_crds(v)]
         if "keda" in built_parts:
             definitions.append(crds.declare_keda_crds(generator, v["keda"]))
-        chart_parts = charts.declare_parts(v, self._build_parts(definitions), self.without)
-        packed = self._build_parts(chart_parts.values())
+        chart_parts = charts.declare_parts(v, self._build_parts(definitions), self.excluded_names)
+        built_charts = self._build_parts(chart_parts.values())
         for name, part in chart_parts.items():
-            (path,) = packed[part.name].files
-            chart = packed[part.name]
+            (path,) = built_charts[part.name].files
+            chart = built_charts[part.name]
             yield PlacedFile(
                 _locate_url(v.build_chart_url(name)),
                 chart[path],
@@ -224,8 +225,8 @@ class Composer:
         v = self.versions
         recipes: dict[str, images.Recipe] = {}
         for version in kubernetes:
-            of_version = images.build_kubernetes_recipes(version, v, built_parts)
-            recipes |= {recipe.reference: recipe for recipe in of_version}
+            version_recipes = images.build_kubernetes_recipes(version, v, built_parts)
+            recipes |= {recipe.reference: recipe for recipe in version_recipes}
         other_recipes = [
             *images.build_flannel_recipes(built_parts["flannel-manifest"]["kube-flannel.yml"], built_parts),
             images.build_busybox_recipe(v["busybox"], built_parts),
@@ -240,10 +241,10 @@ class Composer:
         ]
         recipes |= {recipe.reference: recipe for recipe in other_recipes}
         parts = {ref: images.declare_part(recipe, v, self.architecture) for ref, recipe in recipes.items()}
-        built = self._build_parts(parts.values())
+        built_images = self._build_parts(parts.values())
         layout, labels, blobs = {}, [], {}
         for reference, recipe in sorted(recipes.items()):
-            image = built[parts[reference].name]
+            image = built_images[parts[reference].name]
             layout[reference] = json.loads(image["descriptor.json"].read_text())
             labels.append(Image(reference, layout[reference]["digest"], recipe.differs))
             for path in image.files:
@@ -253,11 +254,11 @@ class Composer:
 
     def _build_parts(self, parts: Iterable[Part], report: Reporter | None = None) -> dict[str, BuiltPart]:
         """Build parts, two at a time. If one fails or the build is interrupted, the others are stopped."""
-        with ThreadPoolExecutor(TOGETHER) as pool:
+        with ThreadPoolExecutor(PARALLEL_PARTS) as pool:
             waiting = {part.name: pool.submit(self.cache.ensure_part, part, report or self.report) for part in parts}
             try:
-                done, _ = wait(waiting.values(), return_when=FIRST_EXCEPTION)
-                for future in done:
+                finished_futures, _ = wait(waiting.values(), return_when=FIRST_EXCEPTION)
+                for future in finished_futures:
                     future.result()
                 return {name: future.result() for name, future in waiting.items()}
             except BaseException:
@@ -290,7 +291,7 @@ class Composer:
 
 def collect_checksums(files: Iterable[PlacedFile]) -> dict[str, str]:
     """Collect the SHA-256 of files by their path below files/."""
-    return {placed.path.removeprefix("files/"): placed.sha256 for placed in files}
+    return {file.path.removeprefix("files/"): file.sha256 for file in files}
 
 
 def _locate_url(url: str) -> str:

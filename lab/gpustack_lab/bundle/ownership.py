@@ -19,7 +19,7 @@ from gpustack_lab.bundle.signing import Signer
 
 BUILDING = "building.asc"
 RECORDS = {manifest.FILE, manifest.SIGNATURE, BUILDING}
-SHOWN = 10
+LIST_LIMIT = 10
 
 
 @dataclass(frozen=True)
@@ -76,13 +76,13 @@ def list_files(directory: Path) -> list[str]:
 
 def refuse_foreign_files(directory: Path, owned_files: OwnedFiles) -> None:
     """Raise BundleError for a directory with a file that no build of this user wrote. Empty folders are accepted."""
-    foreign = [path for path in list_files(directory) if path not in owned_files.files]
-    if foreign:
-        more = f"\nand {len(foreign) - SHOWN} more" if len(foreign) > SHOWN else ""
+    foreign_paths = [path for path in list_files(directory) if path not in owned_files.files]
+    if foreign_paths:
+        remainder = f"\nand {len(foreign_paths) - LIST_LIMIT} more" if len(foreign_paths) > LIST_LIMIT else ""
         raise BundleError(
             "bundle-directory-used",
-            f"{directory} holds {len(foreign)} file(s) that are not of a bundle of yours; nothing was changed.",
-            "\n".join(foreign[:SHOWN]) + more,
+            f"{directory} holds {len(foreign_paths)} file(s) that are not of a bundle of yours; nothing was changed.",
+            "\n".join(foreign_paths[:LIST_LIMIT]) + remainder,
             Command("gpustack", "bundle", "build", "EMPTY_DIRECTORY"),
         )
 

@@ -30,8 +30,8 @@ class Progress:
         with self.guard:
             if event.kind == "step" and event.subject in self.remaining:
                 self.start_times[event.subject] = time.monotonic()
-                left = f"about {max(round(self.estimate_seconds() / 60), 1)} min left"
-                event = replace(event, message=f"compiling, {len(self.start_times)} of {self.count}, {left}")
+                estimate = f"about {max(round(self.estimate_seconds() / 60), 1)} min left"
+                event = replace(event, message=f"compiling, {len(self.start_times)} of {self.count}, {estimate}")
             elif event.kind == "changed" and event.subject in self.remaining:
                 self.built_work += self.remaining.pop(event.subject)
                 self.built_time += event.seconds
@@ -40,9 +40,9 @@ class Progress:
 
     def estimate_seconds(self) -> float:
         """Estimate how long it takes until all parts are built."""
-        now = time.monotonic()
-        done = sum(
-            min(work, (now - self.start_times.get(name, now)) * self.speed / self.together)
+        current_time = time.monotonic()
+        begun_work = sum(
+            min(work, (current_time - self.start_times.get(name, current_time)) * self.speed / self.together)
             for name, work in self.remaining.items()
         )
-        return (sum(self.remaining.values()) - done) / self.speed
+        return (sum(self.remaining.values()) - begun_work) / self.speed

@@ -32,11 +32,11 @@ def write(directory: Path, composition: Composition, key: str, draft: Manifest, 
     owned_files = ownership.find_owned_files(directory)
     ownership.refuse_foreign_files(directory, owned_files)
     texts = {**_make_layout(composition), manifest.KEY: key.encode()}
-    expected_files = {placed.path: placed.sha256 for placed in composition.files}
+    expected_files = {placed_file.path: placed_file.sha256 for placed_file in composition.files}
     expected_files |= {path: hashlib.sha256(text).hexdigest() for path, text in texts.items()}
     if not is_complete(directory, owned_files, expected_files):
         ownership.record_building(directory, owned_files, expected_files, signer)
-    entries = [_put_file(directory, placed, owned_files) for placed in composition.files]
+    entries = [_put_file(directory, placed_file, owned_files) for placed_file in composition.files]
     for path, text in texts.items():
         name = "mirror key" if path == manifest.KEY else "image layout"
         _write_own_file(directory, path, expected_files[path], owned_files, (text,))
@@ -63,8 +63,8 @@ def _make_layout(composition: Composition) -> dict[str, bytes]:
 def is_complete(directory: Path, owned_files: ownership.OwnedFiles, expected_files: dict[str, str]) -> bool:
     """Tell whether a signed manifest lists all expected files and no others: then nothing is written."""
     recorded_digests = {path: digests for path, digests in owned_files.files.items() if path not in ownership.RECORDS}
-    same = recorded_digests == {path: frozenset({digest}) for path, digest in expected_files.items()}
-    return same and all(owned_files.holds(directory, path) for path in expected_files)
+    is_same = recorded_digests == {path: frozenset({digest}) for path, digest in expected_files.items()}
+    return is_same and all(owned_files.holds(directory, path) for path in expected_files)
 
 
 def _put_file(directory: Path, placed_file: PlacedFile, owned_files: ownership.OwnedFiles) -> Entry:

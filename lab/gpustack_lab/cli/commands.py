@@ -217,8 +217,8 @@ def status() -> None:
     records = state.list_records()
     for record in records:
         if not record.readable:
-            down = Command("gpustack", "lab", "down", "--name", record.name)
-            typer.echo(f"{record.name}  its record cannot be read: {down}")
+            down_command = Command("gpustack", "lab", "down", "--name", record.name)
+            typer.echo(f"{record.name}  its record cannot be read: {down_command}")
             continue
         words = [record.name, f"{record.net}.0/24", str(record.state / "inventory")]
         if record.source:
@@ -231,8 +231,8 @@ def status() -> None:
             words.append("(this checkout's)")
         typer.echo("  ".join(words))
         for host in record.hosts:
-            doing = "running" if hosts.is_running(record, host) else "stopped"
-            typer.echo("  ".join([f"  {host.name}", host.os, host.address, doing, *_describe_gpus(host)]))
+            host_state = "running" if hosts.is_running(record, host) else "stopped"
+            typer.echo("  ".join([f"  {host.name}", host.os, host.address, host_state, *_describe_gpus(host)]))
     if not records:
         typer.echo("there is no lab")
 

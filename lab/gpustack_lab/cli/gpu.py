@@ -37,7 +37,7 @@ def complete_word(incomplete: str) -> list[str]:
     return [word for word in (*plain, *numbers) if word.startswith(incomplete)]
 
 
-Which = Annotated[
+GpuArgument = Annotated[
     str,
     typer.Argument(
         metavar="HOST:INDEX",
@@ -45,7 +45,7 @@ Which = Annotated[
         autocompletion=complete_gpu,
     ),
 ]
-Words = Annotated[
+WordArguments = Annotated[
     list[str],
     typer.Argument(
         metavar="WORD…",
@@ -77,7 +77,7 @@ def list_gpus(name: Name = None) -> None:
     name="show",
     short="Show all values of a GPU.",
 )
-def show_gpu(gpu: Which, name: Name = None) -> None:
+def show_gpu(gpu: GpuArgument, name: Name = None) -> None:
     """Show the properties of a GPU, or of all GPUs of a host, and the values that were set."""
     from gpustack_lab import lab
 
@@ -98,7 +98,7 @@ def show_gpu(gpu: Which, name: Name = None) -> None:
     name="set",
     short="Change the state of a simulated GPU.",
 )
-def set_gpu(gpu: Which, words: Words, name: Name = None) -> None:
+def set_gpu(gpu: GpuArgument, words: WordArguments, name: Name = None) -> None:
     """Change the state of a simulated GPU. The host and its containers see it at once."""
     from gpustack_lab import lab
 

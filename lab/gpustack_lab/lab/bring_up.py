@@ -60,18 +60,19 @@ def start(name: str | None, *, mirror: Mirror | Source | None, report: Reporter)
     machine = capabilities.require(vm=bool(record.vm))
     with locks.hold_lock(record.name):
         record = state.read_existing(record.name)
-        for other in state.list_records():
-            if other.net == record.net and other.name != record.name:
-                message = f"The subnet {record.net}.0/24 of lab {record.name} is that of lab {other.name}."
-                down = Command("gpustack", "lab", "down", "--name", record.name)
-                raise LabError("lab-no-free-subnet", message, "Its hosts cannot have other addresses.", down)
+        for other_record in state.list_records():
+            if other_record.net == record.net and other_record.name != record.name:
+                message = f"The subnet {record.net}.0/24 of lab {record.name} is that of lab {other_record.name}."
+                down_command = Command("gpustack", "lab", "down", "--name", record.name)
+                raise LabError("lab-no-free-subnet", message, "Its hosts cannot have other addresses.", down_command)
         return _make(record, mirror, machine, report)
 
 
 def _create_record(request: Request) -> Record:
     """Choose a subnet and write the record, so that everything created later can be found and removed."""
     with locks.hold_lock("machine"):
-        net = network.find_free_net(network.list_used_networks(), [other.net for other in state.list_records()])
+        lab_nets = [other_record.net for other_record in state.list_records()]
+        net = network.find_free_net(network.list_used_networks(), lab_nets)
         hosts = request.build_hosts(net)
         record = Record(
             request.name,

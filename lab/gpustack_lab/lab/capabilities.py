@@ -31,7 +31,7 @@ PROGRAMS = {
     "apt-get": "apt",
 }
 MODULES = ("overlay", "bridge", "br_netfilter", "vxlan", "veth", "nf_tables", "nf_conntrack", "btrfs", "loop", "tun")
-LOADED = Path("/proc/modules")
+MODULES_FILE = Path("/proc/modules")
 CAP_SYS_RESOURCE = 24
 
 
@@ -49,18 +49,18 @@ def require(*, vm: bool = False) -> Machine:
     """Return this machine, if lab hosts run on it: containers, or virtual machines. Raise LabError with the missing
     capabilities and the command that adds them."""
     refuse(platform.system(), missing=list_missing_packages(vm=vm), root=os.geteuid() == 0)
-    if LOADED.exists():
-        filtered = sysctls.has_bridge_filter()
+    if MODULES_FILE.exists():
+        was_filtered = sysctls.has_bridge_filter()
         try_run(["modprobe", "--all", *MODULES])  # judged below by what works, not by what is listed
-        if not filtered:
+        if not was_filtered:
             sysctls.leave_bridges_alone()
-    lacking = [name for name, is_present in detect_features(vm=vm).items() if not is_present]
-    if lacking:
+    missing_features = [name for name, is_present in detect_features(vm=vm).items() if not is_present]
+    if missing_features:
         raise LabError(
             "lab-kernel-lacks",
-            f"This kernel has no {', '.join(lacking)}.",
+            f"This kernel has no {', '.join(missing_features)}.",
             "The lab's network, its disks, and hosts that share the machine's kernel need these.",
-            Command("modprobe", "--all", *lacking),
+            Command("modprobe", "--all", *missing_features),
         )
     return Machine(
         cgroup=cgroups.detect_version(),
@@ -102,15 +102,15 @@ def detect_features(*, vm: bool = False) -> dict[str, bool]:
     """Detect kernel features by their effect in a network namespace of their own: module lists omit what is built
     in."""
     filesystems = Path("/proc/filesystems").read_text().split()
-    needed = {
+    features = {
         "bridge": _runs_in_namespace("ip link add name t0 type bridge"),
         "nf_tables": _runs_in_namespace("nft add table ip t"),
         "btrfs": "btrfs" in filesystems,
         "loop": Path("/dev/loop-control").exists(),
     }
     if vm:
-        return needed | {"tun": _runs_in_namespace("ip tuntap add dev t0 mode tap")}
-    return needed | {
+        return features | {"tun": _runs_in_namespace("ip tuntap add dev t0 mode tap")}
+    return features | {
         "veth": _runs_in_namespace("ip link add name t0 type veth"),
         "vxlan": _runs_in_namespace("ip link add name t0 type vxlan id 1 dstport 8472"),
         "br_netfilter": Path("/proc/sys/net/bridge/bridge-nf-call-iptables").exists(),

@@ -19,7 +19,7 @@ from gpustack.errors import LabError
 from gpustack_lab.lab.commands import try_run
 
 ROOT = Path("/sys/fs/cgroup")
-MOMENT = 5.0
+THAW_INTERVAL = 5.0
 
 
 def has_systemd() -> bool:
@@ -66,9 +66,9 @@ def list_processes(group: str) -> list[int]:
     """List the ids of all processes in the group and below it, in any hierarchy. A missing group has none."""
     pids: set[int] = set()
     for directory in list_directories(group):
-        for below in _list_tree(directory):
+        for child in _list_tree(directory):
             try:
-                pids.update(int(pid) for pid in (below / "cgroup.procs").read_text().split())
+                pids.update(int(pid) for pid in (child / "cgroup.procs").read_text().split())
             except OSError:
                 continue  # removed while it was read
     return sorted(pids - {0})
@@ -100,7 +100,7 @@ def thaw(*groups: str) -> None:
     """Thaw all frozen processes in the groups. On v1 runc freezes a container while it writes its list of devices; one
     that was ended meanwhile leaves it so, and no signal ends a frozen process."""
     for top in (top for group in groups for top in list_directories(group)):
-        for state in (below / "freezer.state" for below in _list_tree(top)):
+        for state in (child / "freezer.state" for child in _list_tree(top)):
             try:
                 if state.read_text().strip() != "THAWED":
                     state.write_text("THAWED")
@@ -114,7 +114,7 @@ def keep_thawed(*groups: str) -> Iterator[None]:
     end_event = threading.Event()
 
     def thaw_repeatedly() -> None:
-        while not end_event.wait(MOMENT):
+        while not end_event.wait(THAW_INTERVAL):
             thaw(*groups)
 
     thread = threading.Thread(target=thaw_repeatedly, daemon=True)

@@ -18,11 +18,11 @@ def run(argv: Sequence[str], *, limit: float = 60.0) -> str:
 
     Raise LabError when it fails or runs longer than `limit` seconds.
     """
-    done = try_run(argv, limit=limit, descriptors=locks.list_descriptors())
-    if done.returncode != 0:
-        message = f"`{shlex.join(argv)}` failed with status {done.returncode}."
-        raise LabError("lab-command-failed", message, (done.stderr or done.stdout).strip(), Command(*argv))
-    return done.stdout
+    process = try_run(argv, limit=limit, descriptors=locks.list_descriptors())
+    if process.returncode != 0:
+        message = f"`{shlex.join(argv)}` failed with status {process.returncode}."
+        raise LabError("lab-command-failed", message, (process.stderr or process.stdout).strip(), Command(*argv))
+    return process.stdout
 
 
 def try_run(
@@ -45,8 +45,8 @@ def try_run(
             env=environment,
             pass_fds=descriptors,
         )
-    except FileNotFoundError as missing:
-        return subprocess.CompletedProcess(argv, 127, "", str(missing))
-    except subprocess.TimeoutExpired as late:
+    except FileNotFoundError as error:
+        return subprocess.CompletedProcess(argv, 127, "", str(error))
+    except subprocess.TimeoutExpired as error:
         message = f"`{shlex.join(argv)}` did not end within {limit:.0f} s."
-        raise LabError("lab-command-failed", message, "", Command(*argv)) from late
+        raise LabError("lab-command-failed", message, "", Command(*argv)) from error

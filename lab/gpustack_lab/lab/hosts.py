@@ -17,7 +17,7 @@ from gpustack_lab.lab.vm import qemu
 BOOT_LIMIT, EMULATED_BOOT_LIMIT = 120.0, 900.0
 LOGIN_LIMIT, EMULATED_LOGIN_LIMIT = 20.0, 90.0
 STOP_LIMIT, EMULATED_STOP_LIMIT = 60.0, 300.0
-PRESS_AGAIN = 10.0
+PRESS_INTERVAL = 10.0
 NSPAWN = Path("/run/systemd/nspawn")
 
 
@@ -39,20 +39,20 @@ def boot(record: Record, hosts: Iterable[Host]) -> None:
 
 def wait_for_ssh(record: Record, hosts: Iterable[Host], report: Reporter) -> None:
     """Wait until every host takes a login. Raise LabError with the end of its console when one does not in time."""
-    begun = time.monotonic()
+    start_time = time.monotonic()
     limits = (EMULATED_BOOT_LIMIT, EMULATED_LOGIN_LIMIT) if record.emulated else (BOOT_LIMIT, LOGIN_LIMIT)
     boot_limit, login_limit = limits
-    waiting = list(hosts)
-    for host in waiting:
+    pending_hosts = list(hosts)
+    for host in pending_hosts:
         report(Event("waiting", host.name, f"boots {host.os} as {host.address}"))
-    while waiting:
-        for host in list(waiting):
-            waited = time.monotonic() - begun
+    while pending_hosts:
+        for host in list(pending_hosts):
+            elapsed_time = time.monotonic() - start_time
             login = [*build_ssh_command(record, host), "true"]
             if is_listening(host) and try_run(login, limit=login_limit).returncode == 0:
-                waiting.remove(host)
-                report(Event("done", host.name, "takes logins", time.monotonic() - begun))
-            elif waited > boot_limit or (waited > 2 and not is_running(record, host)):
+                pending_hosts.remove(host)
+                report(Event("done", host.name, "takes logins", time.monotonic() - start_time))
+            elif elapsed_time > boot_limit or (elapsed_time > 2 and not is_running(record, host)):
                 reason = background.read_last_lines(record, host.name)
                 raise LabError(
                     "lab-host-dead",
@@ -74,18 +74,18 @@ def is_listening(host: Host) -> bool:
 
 def stop(record: Record, hosts: Iterable[Host], report: Reporter) -> None:
     """Shut hosts down as `poweroff` does, all at once. Give up after a while; `kill` ends the remaining ones."""
-    begun, limit = time.monotonic(), EMULATED_STOP_LIMIT if record.emulated else STOP_LIMIT
+    start_time, limit = time.monotonic(), EMULATED_STOP_LIMIT if record.emulated else STOP_LIMIT
     running_hosts = [host for host in hosts if list_supervisors(record, host)]
     for host in running_hosts:
         report(Event("waiting", host.name, "shuts down"))
         (qemu if record.vm else containers).power_off(record, host)
-    pressed = begun
+    press_time = start_time
     while (
         remaining_hosts := [host for host in running_hosts if list_supervisors(record, host)]
-    ) and time.monotonic() - begun < limit:
-        if record.vm and time.monotonic() - pressed > PRESS_AGAIN:
+    ) and time.monotonic() - start_time < limit:
+        if record.vm and time.monotonic() - press_time > PRESS_INTERVAL:
             # Before its systemd-logind is there, a host does not hear the button.
-            pressed = time.monotonic()
+            press_time = time.monotonic()
             for host in remaining_hosts:
                 qemu.power_off(record, host)
         time.sleep(0.05)

@@ -20,8 +20,8 @@ def make_keys(record: Record) -> None:
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     for name in ("id_ed25519", *(f"{host.name}_ed25519" for host in record.hosts)):
         if not (directory / name).exists():
-            who = f"gpustack-lab-{record.name}"
-            run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", who, "-f", str(directory / name)])
+            key_comment = f"gpustack-lab-{record.name}"
+            run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", key_comment, "-f", str(directory / name)])
     (directory / "known_hosts").write_text("".join(format_known_hosts_line(record, host) for host in record.hosts))
     (record.state / "ssh_config").write_text(render_ssh_config(record))
 

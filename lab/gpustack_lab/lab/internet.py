@@ -105,8 +105,8 @@ class Request(BaseHTTPRequestHandler):
             upstream.close()
 
     def reply(self, status: int, body: bytes, headers: Mapping[str, str] = {}) -> None:
-        same = {key: value for key, value in headers.items() if key.lower() != "content-length"}
-        self.begin(status, same | {"Content-Length": str(len(body))}, closing=False)
+        kept_headers = {key: value for key, value in headers.items() if key.lower() != "content-length"}
+        self.begin(status, kept_headers | {"Content-Length": str(len(body))}, closing=False)
         if self.command != "HEAD":
             self.wfile.write(body)
 

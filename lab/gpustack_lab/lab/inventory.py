@@ -27,13 +27,13 @@ def write_inventories(record: Record, machine: Machine) -> None:
         record.state / "inventory", build_hosts_file(record, [(host.name, host.address) for host in record.hosts]), spec
     )
     if record.addresses:
-        many = [(extra.name, extra.address) for extra in record.addresses]
-        _write(record.state / "addresses", build_hosts_file(record, many), spec)
+        extra_hosts = [(extra.name, extra.address) for extra in record.addresses]
+        _write(record.state / "addresses", build_hosts_file(record, extra_hosts), spec)
 
 
 def build_hosts_file(record: Record, hosts: Iterable[tuple[str, str]]) -> dict[str, Any]:
     """Build the content of hosts.yml: the first host is the control plane, every host a node."""
-    named = dict(hosts)
+    addresses = dict(hosts)
     return {
         "all": {
             "vars": {
@@ -43,8 +43,8 @@ def build_hosts_file(record: Record, hosts: Iterable[tuple[str, str]]) -> dict[s
                 "ansible_ssh_common_args": f"-F {record.state / 'ssh_config'}",
             },
             "children": {
-                "kube_control_plane": {"hosts": {next(iter(named)): None}},
-                "kube_node": {"hosts": {name: {"ansible_host": address} for name, address in named.items()}},
+                "kube_control_plane": {"hosts": {next(iter(addresses)): None}},
+                "kube_node": {"hosts": {name: {"ansible_host": address} for name, address in addresses.items()}},
             },
         }
     }
@@ -55,8 +55,8 @@ def build_cluster_spec(record: Record, machine: Machine) -> dict[str, Any]:
     spec = {} if record.vm else build_container_spec(machine)
     if record.source and record.internet:
         # The packages of this internet are not the vendors' own, as those of a fork are not.
-        signed = ("kubernetes", "containerd", "nvidia", "toolkit")
-        spec["fingerprints"] = dict.fromkeys(signed, record.source.fingerprint)
+        repositories = ("kubernetes", "containerd", "nvidia", "toolkit")
+        spec["fingerprints"] = dict.fromkeys(repositories, record.source.fingerprint)
         # Its charts are the lab's own under their publishers' addresses, and a version set has the publishers' sums.
         spec["monitoring"] = {"enabled": False}
         # Nor are its images, which a version set pins.

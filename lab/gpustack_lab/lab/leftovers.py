@@ -49,10 +49,10 @@ def remove(record: Record, *, keep_console: bool = False) -> None:
 
 def restore_machine(record: Record) -> None:
     """Undo what the machine has for running labs, unless it has others than this one. The caller holds its lock."""
-    other_records = [other for other in state.list_records() if other.name != record.name and not other.stopped]
-    if all(other.pool != record.pool for other in other_records):
+    running_records = [lab for lab in state.list_records() if lab.name != record.name and not lab.stopped]
+    if all(lab.pool != record.pool for lab in running_records):
         pool.close_pool(record.pool)
-    if not other_records:
+    if not running_records:
         sysctls.restore()
         network.forget_tables()
         locks.tidy()
@@ -66,13 +66,13 @@ def find(name: str) -> Record | None:
 
 def remove_dead_labs(report: Reporter) -> None:
     """Remove all labs of this machine whose processes are gone and whose lock is free."""
-    known = state.list_records()
-    orphan_names = network.list_lab_names() - {record.name for record in known}
-    for record in (*known, *map(state.build_unknown, sorted(orphan_names))):
+    known_records = state.list_records()
+    orphan_names = network.list_lab_names() - {record.name for record in known_records}
+    for record in (*known_records, *map(state.build_unknown, sorted(orphan_names))):
         if not is_dead(record):
             continue
-        with locks.hold_lock(record.name, wait=False) as mine:
-            current = find(record.name) if mine else None
+        with locks.hold_lock(record.name, wait=False) as is_locked:
+            current = find(record.name) if is_locked else None
             if current and is_dead(current):
                 report(Event("note", record.name, "its processes are gone; what they left is removed"))
                 remove(current)
@@ -83,10 +83,10 @@ def remove_orphan_files(record: Record) -> None:
 
     The caller holds the machine's lock, with the pool open.
     """
-    known = {other.name for other in state.list_records()}
+    known_names = {known_record.name for known_record in state.list_records()}
     for path in (record.pool / "labs").iterdir():
-        if path.name not in known:
+        if path.name not in known_names:
             pool.delete_tree(path)
     for path in record.state.parent.glob("*"):
-        if path.name not in known:
+        if path.name not in known_names:
             shutil.rmtree(path)

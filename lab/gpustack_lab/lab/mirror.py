@@ -41,17 +41,17 @@ def wait(record: Record, mirror: Mirror, report: Reporter) -> None:
 def wait_for(record: Record, part: str, port: int, report: Reporter) -> None:
     """Wait until a part takes connections. Raise LabError with its last lines when it ends, or does not within two
     minutes."""
-    begun = time.monotonic()
+    start_time = time.monotonic()
     while True:
         try:
             socket.create_connection((record.gateway, port), timeout=1.0).close()
-        except OSError as refused:
-            waited = time.monotonic() - begun
-            if waited > START_LIMIT or (waited > 2 and not background.is_running(record, part)):
+        except OSError as error:
+            elapsed_time = time.monotonic() - start_time
+            if elapsed_time > START_LIMIT or (elapsed_time > 2 and not background.is_running(record, part)):
                 reason = background.read_last_lines(record, part)
                 hint = Command("cat", str(record.locate_console(part)))
-                raise LabError("lab-mirror-dead", f"The lab's {part} did not start.", reason, hint) from refused
+                raise LabError("lab-mirror-dead", f"The lab's {part} did not start.", reason, hint) from error
             time.sleep(0.1)
             continue
-        report(Event("done", part, f"serves on {record.gateway}:{port}", time.monotonic() - begun))
+        report(Event("done", part, f"serves on {record.gateway}:{port}", time.monotonic() - start_time))
         return

@@ -38,7 +38,7 @@ def find_free_net(networks: Iterable[IPv4Network], lab_nets: Iterable[str]) -> s
     networks, lab_nets = list(networks), set(lab_nets)
     for subnet in BLOCK.subnets(new_prefix=24):
         net = str(subnet.network_address).rpartition(".")[0]
-        if net not in lab_nets and not any(subnet.overlaps(other) for other in networks):
+        if net not in lab_nets and not any(subnet.overlaps(used_network) for used_network in networks):
             return net
     reason = "Labs, routes and addresses of this machine use all of it."
     raise LabError(
@@ -80,14 +80,14 @@ def raise_network(record: Record) -> None:
     remove_rules(record)
     for table, chain, rule in reversed(build_rules(record)):
         # What the machine's owner refuses to everybody is refused to lab hosts, too.
-        how = "-A" if chain == "INPUT" else "-I"
+        position = "-A" if chain == "INPUT" else "-I"
         run(
             [
                 "iptables",
                 "-w",
                 "-t",
                 table,
-                how,
+                position,
                 chain,
                 *rule.split(),
                 "-m",

@@ -26,9 +26,10 @@ REGISTRIES = {"registry-1.docker.io": "docker.io"} | {
 def list_names() -> list[str]:
     """List every host name that an installation from official sources asks for, of all version sets."""
     names = set(REGISTRIES)
-    for known in map(read_version_set, KNOWN_SETS):
-        urls = [url for source in known.apt.values() for url in (source.uri, source.key)]
-        urls += [artefact.url for artefact in (known.flannel, known.helm, known.provisioner, *known.charts.values())]
+    for versions in map(read_version_set, KNOWN_SETS):
+        urls = [url for source in versions.apt.values() for url in (source.uri, source.key)]
+        artefacts = (versions.flannel, versions.helm, versions.provisioner, *versions.charts.values())
+        urls += [artefact.url for artefact in artefacts]
         names |= {urlsplit(url).netloc for url in urls}
     return sorted(names)
 
@@ -45,12 +46,12 @@ def create_certificates(record: Record) -> None:
         return
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     ca, key = str(directory / "ca.crt"), directory / "ca.key"
-    fresh = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days"]
-    run([*fresh, DAYS, "-subj", f"/CN=gpustack lab {record.name}", "-keyout", str(key), "-out", ca])
-    of_server = ["-keyout", str(directory / "server.key"), "-out", str(directory / "server.new")]
-    known_as = "subjectAltName=" + ",".join(f"DNS:{name}" for name in list_names())
-    extensions = ["-addext", known_as, "-addext", "basicConstraints=critical,CA:FALSE"]
-    run([*fresh, DAYS, "-CA", ca, "-CAkey", str(key), "-subj", "/CN=internet", *extensions, *of_server])
+    words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days"]
+    run([*words, DAYS, "-subj", f"/CN=gpustack lab {record.name}", "-keyout", str(key), "-out", ca])
+    server_options = ["-keyout", str(directory / "server.key"), "-out", str(directory / "server.new")]
+    alternative_names = "subjectAltName=" + ",".join(f"DNS:{name}" for name in list_names())
+    extensions = ["-addext", alternative_names, "-addext", "basicConstraints=critical,CA:FALSE"]
+    run([*words, DAYS, "-CA", ca, "-CAkey", str(key), "-subj", "/CN=internet", *extensions, *server_options])
     key.unlink()
     (directory / "server.new").rename(directory / "server.crt")
 
@@ -59,9 +60,9 @@ def install_names(record: Record, root: Path) -> None:
     """Let the host with this root find the names on the bridge, and trust the CA."""
     with (root / "etc/hosts").open("a") as file:
         file.writelines(f"{record.gateway} {name}\n" for name in list_names())
-    trusted = root / "usr/local/share/ca-certificates/gpustack-lab.crt"
-    if not trusted.exists():
-        shutil.copyfile(locate_certificates(record) / "ca.crt", trusted)
+    ca_file = root / "usr/local/share/ca-certificates/gpustack-lab.crt"
+    if not ca_file.exists():
+        shutil.copyfile(locate_certificates(record) / "ca.crt", ca_file)
         run(["chroot", str(root), "update-ca-certificates"])
 
 

@@ -16,9 +16,9 @@ SUBVOLUME = 256  # inode number of the root directory of every btrfs subvolume
 def require_room(mount: Path, hosts: int) -> None:
     """Raise LabError where the file system below the pool, a sparse file, has no room for so many hosts."""
     place = next(path for path in mount.parents if path.exists())
-    free, needed = shutil.disk_usage(place).free / GIB, hosts * ROOM_GIB
-    if free < needed:
-        message = f"{place} has {free:.1f} GiB left, and {format_count(hosts, 'host')} need about {needed:.0f}."
+    free_gib, needed_gib = shutil.disk_usage(place).free / GIB, hosts * ROOM_GIB
+    if free_gib < needed_gib:
+        message = f"{place} has {free_gib:.1f} GiB left, and {format_count(hosts, 'host')} need about {needed_gib:.0f}."
         reason = (
             "A host with a cluster and its images fills about three times as much as the least that is asked for here."
         )
@@ -62,13 +62,13 @@ def copy(source: Path, target: Path) -> None:
 def delete(path: Path) -> None:
     """Delete a subvolume with those that programs created inside it."""
     mount = next(parent for parent in path.parents if parent.is_mount())
-    inner = [
+    inner_paths = [
         mount / line.split(" path ", 1)[1]
         for line in run(["btrfs", "subvolume", "list", "-o", str(path)]).splitlines()
         if (mount / line.split(" path ", 1)[1]).is_relative_to(path)
     ]
-    for below in inner:
-        delete(below)
+    for inner_path in inner_paths:
+        delete(inner_path)
     run(["btrfs", "--quiet", "subvolume", "delete", str(path)])
 
 

@@ -71,12 +71,12 @@ def render_sources(codename: str, targets: str, suites: Sequence[str]) -> str:
     Only the archive itself is taken (component main of the release, its updates and its security suite): a lab host is
     as bare as a fresh installation. Raise LabError when the machine knows no Debian archive.
     """
-    known = {suite.format(codename): suite for codename in RELEASES.values() for suite in SUITES}
+    suite_templates = {suite.format(codename): suite for codename in RELEASES.values() for suite in SUITES}
     archives: dict[tuple[str, str], None] = {}
     for line in targets.splitlines():
         kind, uri, suite, component = line.split(" ", 3)
-        if kind == "Packages" and component == "main" and known.get(suite) in suites:
-            archives[uri, known[suite].format(codename)] = None
+        if kind == "Packages" and component == "main" and suite_templates.get(suite) in suites:
+            archives[uri, suite_templates[suite].format(codename)] = None
     if not archives:
         raise LabError(
             "lab-no-debian-archive",

@@ -42,14 +42,14 @@ class Request:
 
 def judge_request(request: Request, *, mirrored: bool) -> None:
     """Raise LabError with all that is wrong in a request. `mirrored` says that there is a mirror to install from."""
-    name, releases, known = request.name, request.releases, ", ".join(RELEASES)
+    name, releases, choices = request.name, request.releases, ", ".join(RELEASES)
     wrong = []
     if not request.image:
         wrong = [
-            f"release {release!r}: there is {known}" for release in dict.fromkeys(releases) if release not in RELEASES
+            f"release {release!r}: there is {choices}" for release in dict.fromkeys(releases) if release not in RELEASES
         ]
-    plain = name.replace("-", "").isalnum() and name.isascii() and name == name.lower()
-    if not plain or len(name) > 40 or name == "machine" or name.startswith(("-", "seed-")):
+    is_plain = name.replace("-", "").isalnum() and name.isascii() and name == name.lower()
+    if not is_plain or len(name) > 40 or name == "machine" or name.startswith(("-", "seed-")):
         wrong.append(f"name {name!r}: lower-case letters, digits and dashes, at most 40; not machine, not seed-…")
     if not 1 <= len(releases) <= MOST_HOSTS:
         wrong.append(f"{len(releases)} hosts: 1 to {MOST_HOSTS} are possible")
@@ -79,5 +79,5 @@ def require_same(record: Record, request: Request) -> None:
         kind = " as virtual machines" if record.vm else ""
         hosts = ", ".join(host.os for host in record.hosts)
         reason = f"It has {hosts}{kind} and {len(record.addresses)} further addresses{names}{gpus}."
-        down = Command("gpustack", "lab", "down", "--name", record.name)
-        raise LabError("lab-already-up", f"Lab {record.name} is up with other hosts.", reason, down)
+        down_command = Command("gpustack", "lab", "down", "--name", record.name)
+        raise LabError("lab-already-up", f"Lab {record.name} is up with other hosts.", reason, down_command)

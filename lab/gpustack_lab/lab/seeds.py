@@ -42,7 +42,7 @@ OPTIONS = {
     "new-tools": ("--include=rust-coreutils,sudo-rs",),
 }
 # mmdebstrap, its mounts and its children end with the process that started it, however that one ends.
-TIED = ("setpriv", "--pdeathsig=KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc")
+GUARD = ("setpriv", "--pdeathsig=KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc")
 
 
 def build_seed(release: str, mount: Path, report: Reporter, *, kernel: bool = False) -> Path:
@@ -53,12 +53,12 @@ def build_seed(release: str, mount: Path, report: Reporter, *, kernel: bool = Fa
     path = mount / "seeds" / f"{name}-{digest(release, source, kernel=kernel)}"
     with hold_lock(f"seed-{name}"):
         if not path.exists():
-            begun = time.monotonic()
+            start_time = time.monotonic()
             report(Event("waiting", release, "a bare root is made from Debian packages, about a minute, once"))
-            for old in path.parent.glob(f"{name}-*"):
-                pool.delete(old)
+            for old_seed in path.parent.glob(f"{name}-*"):
+                pool.delete(old_seed)
             _build(release, source, path, kernel=kernel)
-            report(Event("done", release, "the bare root is made", time.monotonic() - begun))
+            report(Event("done", release, "the bare root is made", time.monotonic() - start_time))
     return path
 
 
@@ -84,7 +84,7 @@ def _build(release: str, source: Packages, path: Path, *, kernel: bool) -> None:
     pool.create(part)
     run(
         [
-            *TIED,
+            *GUARD,
             "mmdebstrap",
             "--quiet",
             "--mode=root",

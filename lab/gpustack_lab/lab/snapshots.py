@@ -25,7 +25,7 @@ def save(record: Record, snapshot: str, report: Reporter) -> None:
             reason,
             Command("gpustack", "lab", "save", "--help"),
         )
-    begun = time.monotonic()
+    start_time = time.monotonic()
     with locks.hold_lock(record.name):
         for host in record.hosts:
             target = locate_snapshot(record, snapshot) / host.name
@@ -33,7 +33,7 @@ def save(record: Record, snapshot: str, report: Reporter) -> None:
                 pool.delete(target)
         for host in record.hosts:
             pool.copy(record.locate_root(host), locate_snapshot(record, snapshot) / host.name)
-    report(Event("done", record.name, f"disks saved as {snapshot}", time.monotonic() - begun))
+    report(Event("done", record.name, f"disks saved as {snapshot}", time.monotonic() - start_time))
 
 
 def restore(record: Record, snapshot: str, report: Reporter) -> None:
@@ -41,7 +41,7 @@ def restore(record: Record, snapshot: str, report: Reporter) -> None:
 
     Raise LabError when there is no such snapshot; then nothing was changed.
     """
-    begun = time.monotonic()
+    start_time = time.monotonic()
     with locks.hold_lock(record.name):
         if not _is_complete(record, snapshot):
             snapshot_names = sorted(path.name for path in locate_snapshot(record, snapshot).parent.glob("*"))
@@ -49,7 +49,7 @@ def restore(record: Record, snapshot: str, report: Reporter) -> None:
             hint = Command("gpustack", "lab", "save", snapshot)
             raise LabError("lab-unknown-snapshot", f"There is no snapshot {snapshot!r}.", f"There are: {names}.", hint)
         record = replace_roots(replace(state.read_existing(record.name), restoring=snapshot))
-        report(Event("done", record.name, f"disks are those of {snapshot}", time.monotonic() - begun))
+        report(Event("done", record.name, f"disks are those of {snapshot}", time.monotonic() - start_time))
         hosts.boot(record, record.hosts)
         hosts.wait_for_ssh(record, record.hosts, report)
 

@@ -211,12 +211,12 @@ def read_existing(name: str | None) -> Record:
     readable."""
     record = read(name or compute_default_name())
     if record is None:
-        up = Command("gpustack", "lab", "up", *(["--name", name] if name else []))
+        up_command = Command("gpustack", "lab", "up", *(["--name", name] if name else []))
         raise LabError(
             "lab-not-up",
             f"There is no lab {name or compute_default_name()}.",
             "It was never brought up, or taken down.",
-            up,
+            up_command,
         )
     return require_readable(record)
 
@@ -225,9 +225,9 @@ def read_running(name: str | None) -> Record:
     """Read the record of a lab as `read_existing`. Raise LabError also when it was stopped."""
     record = read_existing(name)
     if record.stopped:
-        start = Command("gpustack", "lab", "start", *(["--name", name] if name else []))
+        start_command = Command("gpustack", "lab", "start", *(["--name", name] if name else []))
         reason = "Its hosts are powered off; their disks are kept."
-        raise LabError("lab-stopped", f"Lab {record.name} is stopped.", reason, start)
+        raise LabError("lab-stopped", f"Lab {record.name} is stopped.", reason, start_command)
     return record
 
 
@@ -235,8 +235,8 @@ def require_readable(record: Record) -> Record:
     """Raise LabError when nothing but the name of the lab is known."""
     if not record.readable:
         reason = f"{locks.MACHINE / record.name}.json is missing, broken, or of another version of gpustack."
-        down = Command("gpustack", "lab", "down", "--name", record.name)
-        raise LabError("lab-record-broken", f"The record of lab {record.name} cannot be read.", reason, down)
+        down_command = Command("gpustack", "lab", "down", "--name", record.name)
+        raise LabError("lab-record-broken", f"The record of lab {record.name} cannot be read.", reason, down_command)
     return record
 
 

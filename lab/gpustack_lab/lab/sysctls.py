@@ -10,7 +10,7 @@ from gpustack_lab.lab import locks
 
 PROC = Path("/proc/sys")
 # What the lab itself needs: every host has its own systemd, journal and kubelet, all of which watch files.
-NEEDED = {
+LAB_SYSCTLS = {
     "net/ipv4/ip_forward": 1,
     "fs/inotify/max_user_instances": 8192,
     "fs/inotify/max_user_watches": 1048576,
@@ -21,7 +21,7 @@ NEEDED = {
 BRIDGES = tuple(f"net/bridge/bridge-nf-call-{program}" for program in ("iptables", "ip6tables", "arptables"))
 # What hosts write. PID 1: src/core/main.c of systemd, bump_file_max_and_nr_open. At every boot: the files of Debian's
 # systemd in /usr/lib/sysctl.d. The kubelet: pkg/kubelet/cm/container_manager_linux.go, setupKernelTunables.
-WRITTEN = (
+HOST_SYSCTLS = (
     "fs/file-max",
     "fs/nr_open",
     "fs/protected_fifos",
@@ -61,11 +61,11 @@ def raise_limits() -> None:
     """Record everything once, then set what is needed; a value that is already higher stays."""
     file = locks.MACHINE / "sysctls"
     if not file.exists():
-        values = {name: (PROC / name).read_text() for name in (*NEEDED, *WRITTEN) if (PROC / name).exists()}
+        values = {name: (PROC / name).read_text() for name in (*LAB_SYSCTLS, *HOST_SYSCTLS) if (PROC / name).exists()}
         fresh = file.with_suffix(".new")
         fresh.write_text(json.dumps(values))
         fresh.replace(file)
-    for name, value in NEEDED.items():
+    for name, value in LAB_SYSCTLS.items():
         if int((PROC / name).read_text()) < value:
             (PROC / name).write_text(str(value))
 

@@ -24,9 +24,9 @@ from gpustack_lab.simulated.state_text import Gpu, State, parse, render
 
 DIRECTORY = Path("var/lib/simulated-gpus")
 DRIVER, CUDA = "595.91.07", 13020
-MOST = 16  # GPUs of one host
-NAMES = uuid.UUID("7a0f4a4e-6f0c-5d0e-9d3c-5f1f3f0a6c21")
-WANTED = re.compile(r"(?:([a-z0-9-]+):)?([0-9]{1,3})(?:x([A-Za-z0-9]+))?")
+GPU_LIMIT = 16  # GPUs of one host
+UUID_NAMESPACE = uuid.UUID("7a0f4a4e-6f0c-5d0e-9d3c-5f1f3f0a6c21")
+REQUEST_PATTERN = re.compile(r"(?:([a-z0-9-]+):)?([0-9]{1,3})(?:x([A-Za-z0-9]+))?")
 HINT = Command("gpustack", "lab", "up", "--gpus", "2", "--model", "H100")
 
 
@@ -38,9 +38,9 @@ def parse_fleet(hosts: Sequence[str], gpu_request: str, key: str = "") -> dict[s
     gpus_by_host = dict.fromkeys(hosts, (0, ""))
     wrong = []
     for word in gpu_request.split(",") if gpu_request else []:
-        match = WANTED.fullmatch(word.strip())
-        if not match or int(match[2]) > MOST:
-            wrong.append(f"{word!r}: N, HOST:N or HOST:NxMODEL, at most {MOST} on a host")
+        match = REQUEST_PATTERN.fullmatch(word.strip())
+        if not match or int(match[2]) > GPU_LIMIT:
+            wrong.append(f"{word!r}: N, HOST:N or HOST:NxMODEL, at most {GPU_LIMIT} on a host")
         elif match[1] and match[1] not in gpus_by_host:
             wrong.append(f"{word!r}: the hosts are {', '.join(hosts)}")
         else:
@@ -72,13 +72,13 @@ def install_gpus(root: Path, lab: str, host: str, count: int, key: str) -> None:
 
 def build_gpu(lab: str, host: str, index: int, gpu_model: Model) -> Gpu:
     """Build a GPU, which has the same UUID for the same place in a lab of the same name."""
-    own = uuid.uuid5(NAMES, f"{lab}/{host}/{index}")
+    gpu_uuid = uuid.uuid5(UUID_NAMESPACE, f"{lab}/{host}/{index}")
     facts = {
-        "uuid": f"GPU-{own}",
+        "uuid": f"GPU-{gpu_uuid}",
         "bus": pci.format_bus(index),
         "minor": str(index),
         "name": gpu_model.name.replace(" ", "_"),
-        "serial": f"{own.int % 10**13:013}",
+        "serial": f"{gpu_uuid.int % 10**13:013}",
         "pciid": f"{gpu_model.device:#06x}",
         "arch": str(gpu_model.architecture),
         "cc": gpu_model.capability,
@@ -117,30 +117,32 @@ def read(root: Path) -> State | None:
 
 def change(root: Path, indices: Sequence[int], settings: Sequence[str]) -> list[Gpu]:
     """Apply the words to those GPUs, all at once or none, and return the changed GPUs. Raise LabError."""
-    after: dict[int, words.GpuChange] = {}
+    effects: dict[int, words.GpuChange] = {}
 
     def set_all(state: State) -> State:
-        after.update({index: words.apply(state.gpus[index], settings) for index in indices})
-        gpus = tuple(after[i].gpu if i in after else gpu for i, gpu in enumerate(state.gpus))
+        effects.update({index: words.apply(state.gpus[index], settings) for index in indices})
+        gpus = tuple(effects[i].gpu if i in effects else gpu for i, gpu in enumerate(state.gpus))
         return State(state.driver, state.cuda, gpus, state.unknown_lines)
 
     _rewrite(root, set_all)
-    lines = [f"xid {done.gpu.minor} {code} {int(time.time())}\n" for done in after.values() for code in done.xids]
+    lines = [
+        f"xid {effect.gpu.minor} {code} {int(time.time())}\n" for effect in effects.values() for code in effect.xids
+    ]
     with (root / DIRECTORY / "events").open("a") as events:
         events.write("".join(lines))
-    return [done.gpu for done in after.values()]
+    return [effect.gpu for effect in effects.values()]
 
 
 def _rewrite(root: Path, change: Callable[[State], State]) -> None:
     """Write the state in place, in one piece that is no shorter than before: a reader meanwhile finds whole lines."""
     with (root / DIRECTORY / "state").open("r+b", buffering=0) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        before = file.read()
+        old_content = file.read()
         try:
-            text = render(change(parse(before.decode()))).encode()
+            text = render(change(parse(old_content.decode()))).encode()
         except ValueError as error:
             raise _build_state_error(root, error) from error
-        os.pwrite(file.fileno(), text.ljust(len(before), b"\n"), 0)
+        os.pwrite(file.fileno(), text.ljust(len(old_content), b"\n"), 0)
         file.truncate(len(text))
 
 

@@ -11,12 +11,12 @@ from gpustack_lab.simulated.models import Model
 VENDOR = 0x10DE
 CLASS = 0x0302_00  # 3D controller
 RESOURCES = 13  # lines of start, end, flags; GFD refuses fewer
-FIRST_BUS, APART = 0x17, 0x08
+FIRST_BUS, BUS_STEP = 0x17, 0x08
 
 
 def format_bus(index: int) -> str:
     """Format the bus address of the GPU with this index, like 0000:17:00.0."""
-    return f"0000:{FIRST_BUS + APART * index:02x}:00.0"
+    return f"0000:{FIRST_BUS + BUS_STEP * index:02x}:00.0"
 
 
 def write(directory: Path, index: int, model: Model) -> None:

@@ -18,7 +18,7 @@ FACTS = (
     *("uuid", "bus", "minor", "name", "serial", "pciid", "arch", "cc", "mem", "maxlimit", "idle", "smmax", "memmax"),
     *("maxop", "slowdown", "pcie_gen", "mig"),
 )
-NEEDED = ("uuid", "bus", "minor", "name")
+REQUIRED_FACTS = ("uuid", "bus", "minor", "name")
 WORD = re.compile(r"([a-z][a-z0-9_]*)=([^\s=]+)")
 
 
@@ -97,7 +97,7 @@ def _parse_gpu(text: str) -> Gpu:
         if match[1] in values:
             raise ValueError(f"{match[1]} stands twice")
         values[match[1]] = match[2]
-    missing = [key for key in NEEDED if key not in values]
+    missing = [key for key in REQUIRED_FACTS if key not in values]
     if missing:
         raise ValueError(f"a GPU without {', '.join(missing)}")
     int(values["minor"])

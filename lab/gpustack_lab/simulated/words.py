@@ -40,7 +40,7 @@ NUMBERS = (
     *("throttle", "viol_power", "viol_thermal", "viol_sw_thermal", "viol_brake", "nvlink_tx", "nvlink_rx", "recovery"),
     *("exporter_silent", "exporter_delay", "compute_mode"),
 )
-ALLOWED = f"""\
+WORD_HELP = f"""\
 lost, found              it falls off the bus (with Xid 79), it is back
 xid=CODE                 the driver reports this Xid
 load=LOAD                {", ".join(LOADS)}
@@ -63,18 +63,18 @@ class GpuChange:
 
 def apply(gpu: Gpu, words: Sequence[str]) -> GpuChange:
     """Apply words to a GPU. Raise LabError with every impossible word, and with all possible ones."""
-    done, wrong = GpuChange(gpu), []
+    change, wrong = GpuChange(gpu), []
     for word in words:
         try:
-            done = _apply_word(done, word)
+            change = _apply_word(change, word)
         except ValueError as error:
             wrong.append(f"{word}: {error}")
     if wrong or not words:
-        reason = "\n".join([*wrong, "There is:", ALLOWED])
+        reason = "\n".join([*wrong, "There is:", WORD_HELP])
         raise LabError(
             "lab-bad-gpu-word", "A GPU cannot be set so.", reason, Command("gpustack", "lab", "gpu", "set", "--help")
         )
-    return done
+    return change
 
 
 def _apply_word(change: GpuChange, word: str) -> GpuChange:
@@ -102,8 +102,8 @@ def _apply_plain_word(change: GpuChange, word: str) -> GpuChange:
     if word == "power_brake":
         return GpuChange(change.gpu.replace_live(viol_brake="1"), change.xids)
     if word == "recover":
-        ended = (0,) if "xid" in change.gpu.live else ()
-        return GpuChange(Gpu(change.gpu.facts), (*change.xids, *ended))
+        end_codes = (0,) if "xid" in change.gpu.live else ()
+        return GpuChange(Gpu(change.gpu.facts), (*change.xids, *end_codes))
     raise ValueError("there is no such word")
 
 

@@ -88,7 +88,7 @@ def test_what_is_frozen_is_thawed(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 def test_what_stays_frozen_is_thawed_meanwhile(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "freezer.state").write_text("FROZEN\n")
     monkeypatch.setattr(cgroups, "list_directories", lambda _: [tmp_path])
-    monkeypatch.setattr(cgroups, "MOMENT", 0.01)
+    monkeypatch.setattr(cgroups, "THAW_INTERVAL", 0.01)
     with cgroups.keep_thawed("g"):
         end = time.monotonic() + 10
         while (tmp_path / "freezer.state").read_text() != "THAWED":

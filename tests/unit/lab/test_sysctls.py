@@ -69,6 +69,6 @@ def test_a_machine_that_has_the_module_keeps_what_it_set(proc: Path, monkeypatch
 def require_capabilities(monkeypatch: pytest.MonkeyPatch, attempt: Callable[..., None]) -> None:
     monkeypatch.setattr(capabilities, "refuse", lambda *_, **__: None)
     monkeypatch.setattr(capabilities, "detect_features", lambda **_: {})
-    monkeypatch.setattr(capabilities, "LOADED", Path("/proc"))
+    monkeypatch.setattr(capabilities, "MODULES_FILE", Path("/proc"))
     monkeypatch.setattr(capabilities, "try_run", attempt)
     capabilities.require()

@@ -157,4 +157,4 @@ def test_pci_functions_are_as_in_sysfs(tmp_path: Path, key: str) -> None:
 
 
 def test_the_last_gpu_of_a_host_has_a_bus() -> None:
-    assert re.fullmatch(r"0000:[0-9a-f]{2}:00\.0", pci.format_bus(hardware.MOST - 1))
+    assert re.fullmatch(r"0000:[0-9a-f]{2}:00\.0", pci.format_bus(hardware.GPU_LIMIT - 1))

@@ -20,7 +20,7 @@ from gpustack.errors import LabError
 Target = Literal["worker", "control-plane", "every"]
 PARTS = ("break", "heal", "shows")
 # Files without injectors: faults that no injector makes, and changes that only look like faults.
-OTHERS = ("uncarried", "decoys", "healthy")
+OTHER_FILES = ("uncarried", "decoys", "healthy")
 DECOY = "decoy"
 KEYS = {"fault", DECOY, "variant", "target", "does", "gpu", "plane", "alone", "one_host", "stays", *PARTS}
 
@@ -53,8 +53,8 @@ def read(path: Path) -> list[Injector]:
     injectors: list[Injector] = []
     entries: Any = read_shipped_yaml(path)
     for entry in entries or ():
-        if strange := set(entry) - KEYS:
-            raise ValueError(f"{path.name}: {entry.get('fault')}: {sorted(strange)}")
+        if unknown_keys := set(entry) - KEYS:
+            raise ValueError(f"{path.name}: {entry.get('fault')}: {sorted(unknown_keys)}")
         injectors.append(build_injector(entry))
     return injectors
 
@@ -78,7 +78,7 @@ def build_injector(entry: Mapping[str, Any]) -> Injector:
 @cache
 def read_injectors() -> Mapping[str, Injector]:
     """Read all injectors by name, in the order of layers and files."""
-    paths = sorted(path for path in Path(__file__).parent.glob("*.yaml") if path.stem not in OTHERS)
+    paths = sorted(path for path in Path(__file__).parent.glob("*.yaml") if path.stem not in OTHER_FILES)
     return {injector.name: injector for path in paths for injector in read(path)}
 
 

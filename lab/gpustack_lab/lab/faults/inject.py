@@ -23,8 +23,8 @@ def inject_fault(lab: Lab, name: str, host: str = "", *, wait: bool = True) -> l
     LabError for an unknown fault or host, and for a script that fails."""
     injector = find(name)
     existing_faults = active_faults.read(lab.record)
-    new = [ActiveFault(injector.name, host_name) for host_name in select_hosts(lab, injector, host)]
-    if duplicates := [fault for fault in new if fault in existing_faults]:
+    new_faults = [ActiveFault(injector.name, host_name) for host_name in select_hosts(lab, injector, host)]
+    if duplicates := [fault for fault in new_faults if fault in existing_faults]:
         reason = f"{duplicates[0].host} has it."
         raise LabError(
             "lab-fault-twice",
@@ -32,12 +32,12 @@ def inject_fault(lab: Lab, name: str, host: str = "", *, wait: bool = True) -> l
             reason,
             Command("gpustack", "lab", "recover", injector.name),
         )
-    active_faults.write(lab.record, [*existing_faults, *new])
-    for new_fault in new:
+    active_faults.write(lab.record, [*existing_faults, *new_faults])
+    for new_fault in new_faults:
         run_part(lab, injector, "break", new_fault.host)
-    for new_fault in new if wait else ():
+    for new_fault in new_faults if wait else ():
         run_part(lab, injector, "shows", new_fault.host)
-    return new
+    return new_faults
 
 
 def inject_decoys(lab: Lab) -> list[ActiveFault]:
@@ -57,9 +57,8 @@ def undo_faults(lab: Lab, name: str = "") -> list[ActiveFault]:
     ]
     for fault in reversed(chosen_faults):
         remaining_faults.remove(fault)
-        run_part(
-            lab, find(fault.injector), "heal", fault.host, beside=any(not is_decoy(other) for other in remaining_faults)
-        )
+        has_others = any(not is_decoy(remaining_fault) for remaining_fault in remaining_faults)
+        run_part(lab, find(fault.injector), "heal", fault.host, beside=has_others)
         active_faults.write(lab.record, remaining_faults)
     return chosen_faults
 
@@ -95,17 +94,17 @@ def read_functions() -> str:
 
 def run_script(lab: Lab, injector: Injector, host_name: str, script: str, *, node: str, beside: bool) -> None:
     hosts = {host.name: host.address for host in lab.hosts}
-    known = f"NODE={node} ADDRESS={hosts[node]} PLANE={hosts[PLANE]} HOSTS='{' '.join(hosts.values())}'"
-    words = [known, f"BESIDE={'yes' if beside else ''}", "export NODE ADDRESS PLANE HOSTS"]
-    whole = "\n".join([read_functions(), *words, script, ""])
+    variables = f"NODE={node} ADDRESS={hosts[node]} PLANE={hosts[PLANE]} HOSTS='{' '.join(hosts.values())}'"
+    words = [variables, f"BESIDE={'yes' if beside else ''}", "export NODE ADDRESS PLANE HOSTS"]
+    full_script = "\n".join([read_functions(), *words, script, ""])
     try:
-        done = lab.exec(host_name, ["sudo", "sh", "-s"], text=whole, limit=LIMIT)
+        process = lab.exec(host_name, ["sudo", "sh", "-s"], text=full_script, limit=LIMIT)
     except subprocess.TimeoutExpired as error:
         message, reason = f"{injector.name} was not done on {host_name}.", f"It did not end in {error.timeout:.0f} s."
         raise LabError("lab-fault-failed", message, reason, Command("gpustack", "lab", "recover")) from error
-    if done.returncode:
-        output = (done.stderr or done.stdout).strip()[-600:]
-        message = f"{injector.name} could not be done on {host_name} (exit status {done.returncode})."
+    if process.returncode:
+        output = (process.stderr or process.stdout).strip()[-600:]
+        message = f"{injector.name} could not be done on {host_name} (exit status {process.returncode})."
         raise LabError(
             "lab-fault-failed", message, output or "It printed nothing.", Command("gpustack", "lab", "recover")
         )

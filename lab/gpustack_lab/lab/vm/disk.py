@@ -21,7 +21,7 @@ def make(record: Record, host: Host, report: Reporter) -> None:
     if root.exists():
         return
     seed = None if record.image else seeds.build_seed(host.os, record.pool, report, kernel=True)
-    begun, part = time.monotonic(), root.with_name(f"{host.name}.part")
+    start_time, part = time.monotonic(), root.with_name(f"{host.name}.part")
     report(Event("waiting", host.name, "its disk is made, about half a minute"))
     if part.exists():
         pool.delete(part)
@@ -33,7 +33,7 @@ def make(record: Record, host: Host, report: Reporter) -> None:
         image.copy(Path(record.image), part / "disk.img", DISK)
         image.write_seed(record, host, part / "cidata")
     part.rename(root)
-    report(Event("done", host.name, "its disk is made", time.monotonic() - begun))
+    report(Event("done", host.name, "its disk is made", time.monotonic() - start_time))
 
 
 def _fill_from_seed(record: Record, host: Host, seed: Path, part: Path) -> None:

@@ -45,14 +45,15 @@ def find(text: str) -> Path:
 def _require_disk(file: Path) -> None:
     """Require a disk image. QEMU takes an unknown file for a raw disk, so a raw one has to begin with a boot sector.
     Raise LabError."""
-    done = try_run(["qemu-img", "info", "--output=json", str(file)])
-    about = json.loads(done.stdout) if done.returncode == 0 else {}
-    kind = about.get("format", "")
+    process = try_run(["qemu-img", "info", "--output=json", str(file)])
+    image_info = json.loads(process.stdout) if process.returncode == 0 else {}
+    kind = image_info.get("format", "")
     # Such an image is more than its file: it would read others of this machine into the host's disk.
-    elsewhere = about.get("backing-filename") or about.get("format-specific", {}).get("data", {}).get("data-file")
-    if kind not in ("", *FORMATS) or elsewhere:
+    data_file = image_info.get("format-specific", {}).get("data", {}).get("data-file")
+    other_file = image_info.get("backing-filename") or data_file
+    if kind not in ("", *FORMATS) or other_file:
         reason = (
-            f"It refers to {elsewhere}." if elsewhere else f"Its format is {kind}; {' and '.join(FORMATS)} are taken."
+            f"It refers to {other_file}." if other_file else f"Its format is {kind}; {' and '.join(FORMATS)} are taken."
         )
         raise LabError(
             "lab-bad-image", f"{file} cannot be a lab host's disk.", reason, Command("qemu-img", "info", str(file))
@@ -60,7 +61,7 @@ def _require_disk(file: Path) -> None:
     with file.open("rb") as stream:
         sector = stream.read(BOOT_SECTOR)
     if not kind or (kind == "raw" and not sector.endswith(SIGNATURE)):
-        reason = done.stderr.strip() or "It has the format of no disk image, and no boot sector."
+        reason = process.stderr.strip() or "It has the format of no disk image, and no boot sector."
         raise LabError("lab-bad-image", f"{file} is no disk image.", reason, Command("qemu-img", "info", str(file)))
 
 
@@ -80,10 +81,10 @@ def _fetch(text: str) -> Path:
         part, checksum = file.with_suffix(f".{os.getpid()}"), hashlib.sha256()
         part.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with urllib.request.urlopen(address, timeout=TRANSFER_LIMIT) as answer, part.open("wb") as out:  # noqa: S310
+            with urllib.request.urlopen(address, timeout=TRANSFER_LIMIT) as answer, part.open("wb") as output:  # noqa: S310
                 while piece := answer.read(PIECE):
                     checksum.update(piece)
-                    out.write(piece)
+                    output.write(piece)
             if checksum.hexdigest() != expected_digest:
                 reason = f"Its SHA-256 is {checksum.hexdigest()}, not {expected_digest}."
                 raise LabError(
@@ -91,8 +92,8 @@ def _fetch(text: str) -> Path:
                 )
             _require_disk(part)
             part.rename(file)
-        except (OSError, HTTPException, ValueError) as failed:  # URLError is an OSError; an address may be none at all
-            reason, hint = str(failed), Command("curl", "-v", address)
+        except (OSError, HTTPException, ValueError) as error:  # URLError is an OSError; an address may be none at all
+            reason, hint = str(error), Command("curl", "-v", address)
             raise LabError("lab-bad-image", f"{address} cannot be fetched.", reason, hint) from None
         finally:
             part.unlink(missing_ok=True)
@@ -103,9 +104,9 @@ def copy(image: Path, disk: Path, size: str) -> None:
     """Copy the image to a raw disk of that size. cloud-init lets its last filesystem grow into it."""
     kind = json.loads(run(["qemu-img", "info", "--output=json", str(image)]))["format"]
     run(["qemu-img", "convert", "-f", kind, "-O", "raw", str(image), str(disk)], limit=600.0)
-    grown = try_run(["qemu-img", "resize", "-f", "raw", str(disk), size])
-    if grown.returncode != 0:
-        reason = grown.stderr.strip()
+    process = try_run(["qemu-img", "resize", "-f", "raw", str(disk), size])
+    if process.returncode != 0:
+        reason = process.stderr.strip()
         raise LabError(
             "lab-bad-image", f"{image} does not fit a disk of {size}.", reason, Command("qemu-img", "info", str(image))
         )

@@ -135,9 +135,9 @@ def find_accelerator(root: Path) -> str:
     )
     assert trial.stdout
     os.set_blocking(trial.stdout.fileno(), False)
-    text, until = b"", time.monotonic() + PROOF_LIMIT
+    text, deadline = b"", time.monotonic() + PROOF_LIMIT
     try:
-        while FIRST_WORDS not in text and trial.poll() is None and time.monotonic() < until:
+        while FIRST_WORDS not in text and trial.poll() is None and time.monotonic() < deadline:
             text += trial.stdout.read() or b""
             time.sleep(0.1)
     finally:
