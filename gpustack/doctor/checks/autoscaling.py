@@ -21,7 +21,7 @@ METRIC = (
     "InvalidMetricSourceType",
     "InvalidSelector",
 )
-MOST = 3  # that are shown
+MAX_SCALINGS = 3
 SELECTOR = re.compile(r"/&LabelSelector\{.{0,2000}?\}:")
 
 
@@ -34,12 +34,13 @@ def judge_scalings(view: View, subject: str, expected: str, reasons: tuple[str, 
 def describe_scalings(scalings: list[Scaling]) -> str:
     if not scalings:
         return "none without"
-    more = f" (and {len(scalings) - MOST} more)" if len(scalings) > MOST else ""
+    remainder = f" (and {len(scalings) - MAX_SCALINGS} more)" if len(scalings) > MAX_SCALINGS else ""
     return (
         "; ".join(
-            f"{scaling.place} for {scaling.target}: {shorten_reason(scaling.message)}" for scaling in scalings[:MOST]
+            f"{scaling.place} for {scaling.target}: {shorten_reason(scaling.message)}"
+            for scaling in scalings[:MAX_SCALINGS]
         )
-        + more
+        + remainder
     )
 
 

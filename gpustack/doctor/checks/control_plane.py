@@ -18,11 +18,11 @@ from gpustack.probes.control_plane.kubeadm import CERTIFICATES, FILES
 from gpustack.probes.kubelet.kubelet import HEALTH
 from gpustack.probes.network.addresses import ADDRESSES
 
-ANY = "0.0.0.0"  # noqa: S104 - the address of a program that listens everywhere
+ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - the address of a program that listens everywhere
 # Seconds. A run that was shorter counts as flapping, after two starts.
 RECENT = 600
 # Seconds after which clients of the API server run again: the kubelet starts them after 5 minutes at most.
-BACK = 300
+RESTART_LIMIT = 300
 
 
 def list_local_addresses(view: View) -> set[str]:
@@ -33,12 +33,12 @@ def list_local_addresses(view: View) -> set[str]:
 def certificates(view: View) -> Result:
     """Judge the expiry of certificates by the clock of the machine that runs gpustack."""
     certificates_on_host = view[CERTIFICATES]
-    ended = [
+    expired_certificates = [
         f"{certificate.subject} on {certificate.expires:%Y-%m-%d}"
         for certificate in certificates_on_host
         if certificate.expires < view.started_at
     ]
-    first = (
+    log_line = (
         f"Not After : {min(certificate.expires for certificate in certificates_on_host):%b %e %H:%M:%S %Y}"
         if certificates_on_host
         else ""
@@ -49,7 +49,11 @@ def certificates(view: View) -> Result:
         else "none on this host"
     )
     return Result(
-        "certificates", "valid", f"expired: {format_value(ended)}" if ended else actual, ok=not ended, quote=first
+        "certificates",
+        "valid",
+        f"expired: {format_value(expired_certificates)}" if expired_certificates else actual,
+        ok=not expired_certificates,
+        quote=log_line,
     )
 
 
@@ -59,8 +63,8 @@ def settings_refused(view: View) -> Result:
     have been stopped. The API server logs the same for an absent etcd as for a stopped one, so the manifests of both
     decide."""
     messages, subject = view[LAST_LOGS], "settings of the control plane"
-    if refused := [f"{name}: {words}" for name, words in messages.items() if words]:
-        return Result(subject, "accepted", format_value(refused))
+    if refusals := [f"{name}: {words}" for name, words in messages.items() if words]:
+        return Result(subject, "accepted", format_value(refusals))
     manifest_addresses = view[MANIFEST_ADDRESSES]
     if (
         manifest_addresses.etcd_servers
@@ -80,22 +84,26 @@ def settings_refused(view: View) -> Result:
 def serves_address(manifest_addresses: ManifestAddresses, place: str) -> bool:
     host, _, port = place.rpartition(":")
     address = "127.0.0.1" if host == "localhost" else host
-    return bool({f"{address}:{port}", f"{ANY}:{port}"} & set(manifest_addresses.client_listeners))
+    return bool({f"{address}:{port}", f"{ANY_ADDRESS}:{port}"} & set(manifest_addresses.client_listeners))
 
 
 @check("node-ip-changed", MANIFEST_ADDRESSES, ADDRESSES)
 def address_lost(view: View) -> Result:
     """Check that the host has the addresses on which etcd listens. The address of the API may belong to a router."""
     manifest_addresses = view[MANIFEST_ADDRESSES]
-    lost = [
-        address for address in manifest_addresses.etcd if address not in list_local_addresses(view) and address != ANY
+    lost_addresses = [
+        address
+        for address in manifest_addresses.etcd
+        if address not in list_local_addresses(view) and address != ANY_ADDRESS
     ]
-    if not lost:
+    if not lost_addresses:
         return build_ok_result(
             "addresses of the control plane",
             format_value(manifest_addresses.etcd) if manifest_addresses.etcd else "no etcd on this host",
         )
-    return Result("addresses of the control plane", "assigned to this host", f"{format_value(lost)} not assigned")
+    return Result(
+        "addresses of the control plane", "assigned to this host", f"{format_value(lost_addresses)} not assigned"
+    )
 
 
 @check("node-ip-changed -> st-service-ip-broken", MANIFEST_ADDRESSES, ADDRESSES)
@@ -176,5 +184,5 @@ def is_settled(name: str, start: ComponentRun, api: ComponentRun | None) -> bool
         return False
     leads = name in ("kube-controller-manager", "kube-scheduler")
     return start.age > 2 * (start.previous_lifetime or 0) or bool(
-        leads and api and api.running and start.age > api.age - BACK
+        leads and api and api.running and start.age > api.age - RESTART_LIMIT
     )

@@ -8,7 +8,7 @@ from gpustack.probes.network.flannel import FLANNEL_DAEMON_SET
 from gpustack.probes.network.nameservers import NAMESERVERS
 from gpustack.probes.network.pod_network import POD_PATHS, NetworkPaths
 
-WHAT, MOST = "DNS of the cluster", 3
+SUBJECT, MAX_NAMES = "DNS of the cluster", 3
 
 
 def find_dns_error(pod_paths: NetworkPaths) -> str:
@@ -32,16 +32,16 @@ def dns_broken(cluster_view: View) -> Result:
     for view in sure:
         if failure := find_dns_error(view.snapshot.require_fact(POD_PATHS, view.location)):
             return Result(
-                WHAT,
+                SUBJECT,
                 "reachable from pods",
                 f"not from pods on {view.location}: {find_dns_error(view[POD_PATHS]) or failure}",
             )
     if answering_hosts := [view.location for view in views if view.reached and view[POD_PATHS].pods]:
         count = len(answering_hosts)
-        hosts = format_value(answering_hosts) if count <= MOST else f"{count} hosts"
-        return build_ok_result(WHAT, f"reachable from pods on {hosts}")
+        hosts = format_value(answering_hosts) if count <= MAX_NAMES else f"{count} hosts"
+        return build_ok_result(SUBJECT, f"reachable from pods on {hosts}")
     if cluster_view[FLANNEL_DAEMON_SET] is None:
-        return build_ok_result(WHAT, "no pod network yet")
+        return build_ok_result(SUBJECT, "no pod network yet")
     deployment = cluster_view[DEPLOYMENTS].get("coredns")
     available = deployment is not None and deployment.available
     return Result("CoreDNS", "available", "available" if available else "not available", ok=bool(available))
@@ -60,7 +60,10 @@ def scaled_to_nothing(view: View) -> Result:
 def nameserver_limit(view: View) -> Result:
     """Count the name servers in the file that the kubelet reads. resolv.conf(5) allows three."""
     nameservers = view[NAMESERVERS]
-    more = len(nameservers.servers) > MOST
+    has_excess = len(nameservers.servers) > MAX_NAMES
     return Result(
-        f"name servers in {nameservers.file}", f"at most {MOST}", format_value(nameservers.servers), ok=not more
+        f"name servers in {nameservers.file}",
+        f"at most {MAX_NAMES}",
+        format_value(nameservers.servers),
+        ok=not has_excess,
     )

@@ -101,13 +101,15 @@ def wait_timeout(view: View) -> Result:
     releases = {
         chart: release for chart, release in select_undeployed_releases(view).items() if release.status == "failed"
     }
-    down = sorted({name for chart in releases for name in list_stopped_workloads(view, chart)})
-    if not down:
+    stopped_workloads = sorted({name for chart in releases for name in list_stopped_workloads(view, chart)})
+    if not stopped_workloads:
         return build_ok_result(
             "Helm releases", f"{format_releases(releases or index_own_releases(view))}, with all workloads running"
         )
     return Result(
-        "workloads of the releases", "running", f"{format_releases(releases)}; not running: {format_value(down)}"
+        "workloads of the releases",
+        "running",
+        f"{format_releases(releases)}; not running: {format_value(stopped_workloads)}",
     )
 
 
@@ -158,13 +160,17 @@ def repo_unreachable(view: View) -> Result:
     charts = [MONITORING] if view.spec.monitoring.enabled else []
     if view.spec.gpu.stack == "operator" and (GPU in releases or count_host_gpus(view)):
         charts.append(GPU)
-    missing = [chart for chart in charts if chart not in releases or releases[chart].status != "deployed"]
-    if not missing:
+    missing_charts = [chart for chart in charts if chart not in releases or releases[chart].status != "deployed"]
+    if not missing_charts:
         return build_ok_result(subject, "none left to download")
-    away = {url: chart_state for chart in missing if not (chart_state := view[CHARTS][url := urls[chart]]).available}
-    failures = [f"{url}: {chart.reason}" for url, chart in away.items() if not chart.slow]
-    if away and not failures:
-        raise FactUnavailable(f"slow: {format_value([f'{url}: {chart.reason}' for url, chart in away.items()])}")
+    unavailable_charts = {
+        url: chart_state for chart in missing_charts if not (chart_state := view[CHARTS][url := urls[chart]]).available
+    }
+    failures = [f"{url}: {chart.reason}" for url, chart in unavailable_charts.items() if not chart.slow]
+    if unavailable_charts and not failures:
+        raise FactUnavailable(
+            f"slow: {format_value([f'{url}: {chart.reason}' for url, chart in unavailable_charts.items()])}"
+        )
     return expect_none(subject, "available", failures, "available")
 
 
@@ -172,12 +178,14 @@ def repo_unreachable(view: View) -> Result:
 def crd_missing(view: View) -> Result:
     """Look for the CRDs of a release that is in the cluster."""
     subject, releases = "CRDs of the charts", index_own_releases(view)
-    needed = [f"{kind}.{GROUP}" for kind in KINDS] if MONITORING in releases else []
-    needed += [POLICIES] if GPU in releases else []
-    known = view[DEFINITIONS]
-    if missing := [name for name in needed if name not in known]:
-        return Result(subject, "all present", f"no {format_value(missing)}")
-    return build_ok_result(subject, f"all {len(needed)} present" if needed else "no release in the cluster")
+    expected_names = [f"{kind}.{GROUP}" for kind in KINDS] if MONITORING in releases else []
+    expected_names += [POLICIES] if GPU in releases else []
+    actual_names = view[DEFINITIONS]
+    if missing_names := [name for name in expected_names if name not in actual_names]:
+        return Result(subject, "all present", f"no {format_value(missing_names)}")
+    return build_ok_result(
+        subject, f"all {len(expected_names)} present" if expected_names else "no release in the cluster"
+    )
 
 
 @check("helm-uninstall-stuck-namespace", ENDING_NAMESPACES)

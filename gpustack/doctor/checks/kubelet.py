@@ -39,10 +39,12 @@ def join_failed(view: View) -> Result:
     if node:
         return build_ok_result("node of this host", node.name)
     start = view[START]
-    tried = [path for path in (KUBELET_CONF, BOOTSTRAP, CA) if path in view[FILES].modes]
-    if not tried and not (start and start.has_config):
+    join_files = [path for path in (KUBELET_CONF, BOOTSTRAP, CA) if path in view[FILES].modes]
+    if not join_files and not (start and start.has_config):
         raise FactUnavailable("no evidence of an attempted join")
-    return Result("node of this host", "one", f"none, despite {tried[0] if tried else 'a configured kubelet'}")
+    return Result(
+        "node of this host", "one", f"none, despite {join_files[0] if join_files else 'a configured kubelet'}"
+    )
 
 
 @check("kubelet-unknown-flag", START, HEALTH)
@@ -98,5 +100,7 @@ def kubelet_refuses_swap(view: View) -> Result:
 @check("st-kubelet-down -> st-target-down", TARGETS)
 def kubelet_targets(view: View) -> Result:
     """Judge whether Prometheus reaches the kubelets."""
-    up = view[TARGETS]["kubelet"]
-    return Result("targets of the kubelets", "one is down", "one is down" if up == 0 else "all up", ok=up != 0)
+    lowest_value = view[TARGETS]["kubelet"]
+    return Result(
+        "targets of the kubelets", "one is down", "one is down" if lowest_value == 0 else "all up", ok=lowest_value != 0
+    )

@@ -21,9 +21,9 @@ ABSENT = re.compile(r": not found|manifest unknown|no matching manifest|name unk
 FAILING = re.compile(
     r"(unexpected status|HTTP status)[^:]*(: | )\"?5[0-9][0-9]|50[0234] (Internal|Bad|Service|Gateway)"
 )
-DOWN = re.compile(r"dial tcp [0-9.:]+: connect: connection refused")
+REFUSED_CONNECTION = re.compile(r"dial tcp [0-9.:]+: connect: connection refused")
 # A connection that was not made, to a registry or to a proxy (Go, net/dial.go).
-UNCONNECTED = re.compile(r"dial tcp [^ ]+: (?:i/o timeout|connect: )|dial tcp: lookup |context deadline exceeded")
+CONNECTION_ERROR = re.compile(r"dial tcp [^ ]+: (?:i/o timeout|connect: )|dial tcp: lookup |context deadline exceeded")
 Pull = tuple[PendingPod, WaitingContainer]
 
 
@@ -47,9 +47,9 @@ def select_on_own_node(view: View, pulls: list[Pull]) -> list[Pull]:
 
 def format_pulls(pulls: list[Pull]) -> str:
     pod, container = pulls[0]
-    more = f" (and {len(pulls) - 1} more)" if len(pulls) > 1 else ""
+    remainder = f" (and {len(pulls) - 1} more)" if len(pulls) > 1 else ""
     problem = container.message or container.reason
-    return f"{pod.namespace}/{pod.name} cannot pull {container.image}: {problem}{more}"
+    return f"{pod.namespace}/{pod.name} cannot pull {container.image}: {problem}{remainder}"
 
 
 @check("st-image-pull-fails", STARTING_PODS, NODES, IDENTITY)
@@ -95,7 +95,7 @@ def registry_fails(view: View) -> Result:
 
 
 def is_registry_failure(message: str) -> bool:
-    return bool(FAILING.search(message) or (DOWN.search(message) and "proxyconnect" not in message))
+    return bool(FAILING.search(message) or (REFUSED_CONNECTION.search(message) and "proxyconnect" not in message))
 
 
 @check("containerd-proxy-missing", DAEMONS, SOURCE, STARTING_PODS, NODES, IDENTITY)
@@ -107,7 +107,7 @@ def proxy_missing(view: View) -> Result:
     if spec_proxy is None or state == "same":
         return build_ok_result(subject, "that of the spec" if spec_proxy else "none in the spec")
     failed_pulls = [
-        pull for pull in select_on_own_node(view, list_waiting_pulls(view)) if UNCONNECTED.search(pull[1].message)
+        pull for pull in select_on_own_node(view, list_waiting_pulls(view)) if CONNECTION_ERROR.search(pull[1].message)
     ]
     if not failed_pulls:
         return build_ok_result(subject, "not that of the spec, and no pull fails for it")

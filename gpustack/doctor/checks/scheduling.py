@@ -19,12 +19,14 @@ from gpustack.steps.taint import TAINT
 
 LIFECYCLE = "node.kubernetes.io/"
 CORDON = f"{LIFECYCLE}unschedulable"
-CORDONED = "were unschedulable"
+CORDON_REASON = "were unschedulable"
 SHORT = re.compile(r"Insufficient ([\w-]+(?:[./][\w-]+)*)|Too many (pods)")
 # Reasons that the graph knows. Others are set by a person: a selector, an affinity, another taint.
-NAMED = re.compile(rf"untolerated taint \{{(node-role\.kubernetes\.io/control-plane|{LIFECYCLE}(?!unschedulable))")
+KNOWN_TAINT = re.compile(
+    rf"untolerated taint \{{(node-role\.kubernetes\.io/control-plane|{LIFECYCLE}(?!unschedulable))"
+)
 # Kubernetes 1.34 and newer do not name the taints.
-UNNAMED = "untolerated taint(s)"
+UNNAMED_TAINT = "untolerated taint(s)"
 A_WHILE = timedelta(seconds=60)
 
 
@@ -35,11 +37,11 @@ def list_lifecycle_taints(node: Node) -> list[str]:
 def is_known_reason(view: View, reason: str) -> bool:
     """Tell whether a pod waits for a reason of the cluster that the graph knows. A person cordoned a cordoned node on
     purpose."""
-    if CORDONED in reason:
+    if CORDON_REASON in reason:
         return False
-    if SHORT.search(reason) or NAMED.search(reason):
+    if SHORT.search(reason) or KNOWN_TAINT.search(reason):
         return True
-    nodes = view[NODES] if UNNAMED in reason else ()
+    nodes = view[NODES] if UNNAMED_TAINT in reason else ()
     return any(map(list_lifecycle_taints, nodes)) or bool(nodes and all(TAINT in node.taints for node in nodes))
 
 
@@ -127,7 +129,7 @@ def is_cordoned(view: View) -> Result:
     if not node or not any(taint.startswith(CORDON) for taint in node.taints):
         return build_ok_result("node", "schedulable" if node else "none")
     gpus = sum(gpu_node.allocatable for gpu_node in view[GPU_NODES] if gpu_node.name == node.name)
-    pods = [f"{pod.namespace}/{pod.name}" for pod in view[UNSCHEDULED_PODS] if CORDONED in pod.reason]
+    pods = [f"{pod.namespace}/{pod.name}" for pod in view[UNSCHEDULED_PODS] if CORDON_REASON in pod.reason]
     parts = [f"{node.name} is cordoned", f"{gpus} of its GPUs accept no new pods" if gpus else ""]
     parts.append(f"{format_value(pods[:5])} {'wait' if len(pods) > 1 else 'waits'} for a node" if pods else "")
     return Result("node", "schedulable", "; ".join(filter(None, parts)))

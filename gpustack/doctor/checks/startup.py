@@ -15,8 +15,8 @@ API_RETRY = 60
 
 def is_starting(view: View, pod: PodState) -> bool:
     """Tell whether all containers that are not ready run for the first time, and had no time to become ready."""
-    waited = [container for container in pod.containers if not container.ready and not container.init]
-    return bool(waited) and all(is_young(view, container) for container in waited)
+    starting_containers = [container for container in pod.containers if not container.ready and not container.init]
+    return bool(starting_containers) and all(is_young(view, container) for container in starting_containers)
 
 
 def is_new(view: View, pod: PodState) -> bool:

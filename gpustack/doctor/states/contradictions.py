@@ -9,7 +9,7 @@ from gpustack.ask.judge import format_value
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.command import Command
-from gpustack.doctor.checks.control_plane import ANY, serves_address
+from gpustack.doctor.checks.control_plane import ANY_ADDRESS, serves_address
 from gpustack.doctor.states.node_hosts import locate_node
 from gpustack.doctor.states.scraped_objects import DATA_SOURCE, has_monitoring
 from gpustack.doctor.states.state import AbnormalState, Observer, Severity
@@ -33,7 +33,7 @@ def observe_manifests(view: View) -> Iterator[AbnormalState]:
     server asks for etcd. The address of the API may belong to a router."""
     manifests = view[MANIFEST_ADDRESSES]
     own_addresses = {address for addresses in view[ADDRESSES].values() for address in addresses}
-    for address in sorted({*manifests.etcd} - own_addresses - {ANY}):
+    for address in sorted({*manifests.etcd} - own_addresses - {ANY_ADDRESS}):
         message = f"etcd is to listen on {address}, which no link of the host has"
         yield build_state(view.location, "broken", "static pods", message, SHOW_MANIFESTS)
     listeners = manifests.client_listeners

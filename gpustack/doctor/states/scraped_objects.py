@@ -9,7 +9,7 @@ from gpustack.ask.variables import build_name_variables
 from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.config.spec import Spec
-from gpustack.doctor.checks.monitoring.targets import NEEDED
+from gpustack.doctor.checks.monitoring.targets import NEEDED_KINDS
 from gpustack.doctor.checks.node_lookup import PROMETHEUS
 from gpustack.doctor.states.ownership import is_platform_label_set
 from gpustack.doctor.states.state import AbnormalState, Observer, Severity
@@ -118,7 +118,7 @@ def observe_rights(view: View) -> Iterator[AbnormalState]:
     missing = [
         f"{kinds[0]} in {namespace}"
         for namespace in namespaces
-        for kinds in NEEDED
+        for kinds in NEEDED_KINDS
         if all(rights.lists.get((kind, namespace)) is False for kind in kinds)
     ]
     if missing:

@@ -16,7 +16,7 @@ from gpustack.probes.network.cni import CNI_PROGRAMS, FOLDERS, PROGRAMS, VXLAN
 from gpustack.probes.network.flannel import FLANNEL_DAEMON_SET, FLANNELD, LINKS, NET_CONF
 from gpustack.steps.own_node import find_node
 
-ELSEWHERE = "the host is not in a cluster yet"
+NO_CLUSTER = "the host is not in a cluster yet"
 
 
 @check("flannel-cidr-mismatch", NET_CONF, NODES)
@@ -27,9 +27,9 @@ def cidr_mismatch(view: View) -> Result:
         return build_ok_result(subject, "Flannel is not installed")
     ranges = {node.name: node.pod_cidr for node in view[NODES] if node.pod_cidr}
     network = IPv4Network(conf.network)
-    outside = [f"{cidr} of {name}" for name, cidr in ranges.items() if not IPv4Network(cidr).subnet_of(network)]
-    if outside:
-        return Result(subject, f"a range with {format_value(outside)}", conf.network)
+    foreign_ranges = [f"{cidr} of {name}" for name, cidr in ranges.items() if not IPv4Network(cidr).subnet_of(network)]
+    if foreign_ranges:
+        return Result(subject, f"a range with {format_value(foreign_ranges)}", conf.network)
     return build_ok_result(subject, f"{conf.network}, with the podCIDR of every node")
 
 
@@ -66,7 +66,7 @@ def flannel_crash(view: View) -> Result:
     """Check that Flannel's pod is ready where it has run, or where its DaemonSet exists."""
     subject = "Flannel's pod on this node"
     if not view[LEFTOVERS].servers:
-        return build_ok_result(subject, ELSEWHERE)
+        return build_ok_result(subject, NO_CLUSTER)
     flanneld = view[FLANNELD]
     if flanneld.running:
         return build_ok_result(subject, "ready")
@@ -98,20 +98,22 @@ def programs_missing(view: View) -> Result:
     """Look for the CNI plugins in the directory that containerd uses. Flannel's own plugin is installed by its pod."""
     subject = "CNI plugins"
     if not view[LEFTOVERS].servers:
-        return build_ok_result(subject, ELSEWHERE)
+        return build_ok_result(subject, NO_CLUSTER)
     runtime = view[RUNTIME]
     folders = runtime.bin_dirs if runtime else FOLDERS[:1]
-    if unknown := set(folders) - set(FOLDERS):
-        raise FactUnavailable(f"containerd has CNI plugins in {format_value(unknown)}")
+    if unknown_folders := set(folders) - set(FOLDERS):
+        raise FactUnavailable(f"containerd has CNI plugins in {format_value(unknown_folders)}")
     programs = frozenset().union(*(view[CNI_PROGRAMS][folder] for folder in folders))
     expected_programs = set(PROGRAMS) - (set() if view[FLANNELD].conflist else {"flannel"})
     location = f" in {format_value(folders)}"
     forbidden_folders = view[NOEXEC] if view.has_fact(NOEXEC) else ()
-    if forbidden := set(folders).intersection(forbidden_folders):
-        raise FactUnavailable(f"nothing in {format_value(forbidden)} can be run: it is mounted noexec")
-    if missing := expected_programs - programs:
+    if noexec_folders := set(folders).intersection(forbidden_folders):
+        raise FactUnavailable(f"nothing in {format_value(noexec_folders)} can be run: it is mounted noexec")
+    if missing_programs := expected_programs - programs:
         return Result(
-            subject, format_value(PROGRAMS), f"no {format_value(missing)}{location}, or not executable on this host"
+            subject,
+            format_value(PROGRAMS),
+            f"no {format_value(missing_programs)}{location}, or not executable on this host",
         )
     return build_ok_result(subject, f"all present{location}")
 

@@ -19,12 +19,12 @@ def describe_missing_routes(view: View) -> str:
     away. Return an empty text where all are there, and where that is unknown."""
     if not all(view.has_fact(probe) for probe in (NODES, IDENTITY, NODE_ROUTES)) or (node := find_node(view)) is None:
         return ""
-    ranges = {other.pod_cidr for other in view[NODES] if other.pod_cidr and other.name != node.name}
+    ranges = {peer.pod_cidr for peer in view[NODES] if peer.pod_cidr and peer.name != node.name}
     routes = view[NODE_ROUTES]
-    missing = ranges - routes
-    if not missing:
+    missing_ranges = ranges - routes
+    if not missing_ranges:
         return ""
-    return f"{view.location} has no route to {format_value(missing)}{describe_upgrade(view)}"
+    return f"{view.location} has no route to {format_value(missing_ranges)}{describe_upgrade(view)}"
 
 
 def describe_upgrade(view: View) -> str:

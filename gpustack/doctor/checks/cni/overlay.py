@@ -41,13 +41,13 @@ def find_own_announcement(view: View) -> FlannelAnnotations | None:
 def mac_changed(view: View) -> Result:
     """Compare the MAC address with the announced one, and look for the neighbour entries of its peers, which a restored
     link lacks."""
-    subject, announced, links = "MAC address of Flannel's link", find_own_announcement(view), view[LINKS]
-    if not announced or not announced.mac or not links:
+    subject, announcement, links = "MAC address of Flannel's link", find_own_announcement(view), view[LINKS]
+    if not announcement or not announcement.mac or not links:
         return build_ok_result(subject, "no vxlan link of Flannel on this host")
-    if links[0].mac != announced.mac:
-        return Result(subject, f"{announced.mac}, as announced", links[0].mac)
-    others = [peer for peer in view[POD_PATHS].peers if peer.link == links[0].name]
-    if others and not any(peer.mac for peer in others):
+    if links[0].mac != announcement.mac:
+        return Result(subject, f"{announcement.mac}, as announced", links[0].mac)
+    peers = [peer for peer in view[POD_PATHS].peers if peer.link == links[0].name]
+    if peers and not any(peer.mac for peer in peers):
         return Result(
             subject, "neighbour entries for the other nodes", f"{links[0].mac}, without any entry for another node"
         )
@@ -58,17 +58,21 @@ def mac_changed(view: View) -> Result:
 def wrong_interface(view: View) -> Result:
     """Check the address that Flannel announces. A separate network for pods is not a fault: each node has a unique,
     reachable address in it."""
-    subject, node, announced = "address that Flannel announces", find_node(view), find_own_announcement(view)
-    if node is None or announced is None:
+    subject, node, announcement = "address that Flannel announces", find_node(view), find_own_announcement(view)
+    if node is None or announcement is None:
         return build_ok_result(subject, "none: Flannel is not registered on this node")
-    if announced.address == node.address:
+    if announcement.address == node.address:
         return build_ok_result(subject, f"{node.address}, as of the node")
-    same = [
-        name for name, announcement in view[FLANNEL_ANNOTATIONS].items() if announcement.address == announced.address
+    node_names = [
+        name
+        for name, peer_announcement in view[FLANNEL_ANNOTATIONS].items()
+        if peer_announcement.address == announcement.address
     ]
-    if len(same) > 1:
+    if len(node_names) > 1:
         return Result(
-            subject, f"a unique one, such as {node.address}", f"{announced.address}, as on {format_value(same)}"
+            subject,
+            f"a unique one, such as {node.address}",
+            f"{announcement.address}, as on {format_value(node_names)}",
         )
     deliveries = find_deliveries(view)
     if set(deliveries.values()) == {"nothing"}:
@@ -76,11 +80,11 @@ def wrong_interface(view: View) -> Result:
         return Result(
             subject,
             f"a reachable one, such as {node.address}",
-            f"{announced.address}: {format_deliveries(deliveries)}",
-            person=describe_overwrite(node.name) if announced.overwritten else NO_HINT,
+            f"{announcement.address}: {format_deliveries(deliveries)}",
+            person=describe_overwrite(node.name) if announcement.overwritten else NO_HINT,
             certain=False,
         )
-    return build_ok_result(subject, f"{announced.address}, on a separate network")
+    return build_ok_result(subject, f"{announcement.address}, on a separate network")
 
 
 def describe_overwrite(node: str) -> Prose:
@@ -139,11 +143,11 @@ def find_vxlan_stops(view: View) -> list[tuple[Packet, Stop]]:
 
 def explain_silence(view: View) -> Iterator[str]:
     """Yield other explanations for a peer from which nothing arrives, in words."""
-    paths, announced = view[POD_PATHS], view[FLANNEL_ANNOTATIONS]
+    paths, announcements = view[POD_PATHS], view[FLANNEL_ANNOTATIONS]
     if has_success(paths.host, "overlay", "bridge"):
         yield "the overlay addresses of other nodes respond to this host"
-    ends = {(announcement.address, announcement.mac) for announcement in announced.values()}
-    if len({address for address, _ in ends}) < len(announced) or len({mac for _, mac in ends}) < len(announced):
+    ends = {(announcement.address, announcement.mac) for announcement in announcements.values()}
+    if len({address for address, _ in ends}) < len(announcements) or len({mac for _, mac in ends}) < len(announcements):
         yield "two nodes announce the same address or MAC"
     yield from list_foreign_addresses(view)
     yield from (
@@ -153,7 +157,7 @@ def explain_silence(view: View) -> Iterator[str]:
     for address in (find_node_address(view), *(peer.node for peer in paths.peers)):
         peer_view = view.select_host(hosts_by_address[address]) if address in hosts_by_address else None
         if peer_view and peer_view.reached and peer_view.has_fact(LINKS) and peer_view.has_fact(FIREWALL):
-            yield from find_end_faults(peer_view, announced)
+            yield from find_end_faults(peer_view, announcements)
 
 
 def list_foreign_addresses(view: View) -> Iterator[str]:

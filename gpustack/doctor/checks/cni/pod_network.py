@@ -27,7 +27,7 @@ WORDS: Mapping[Delivery, str] = {
     "small": "those as long as the MTU dropped to {} (small packets are delivered)",
     "nothing": "dropped to {}",
 }
-WHAT = "packets to other nodes"
+SUBJECT = "packets to other nodes"
 MOST_LINKS = 4
 OVERHEADS = {"vxlan": 50, "wireguard": 60}
 """Bytes that a backend adds to each packet of IPv4 (flannel pkg/backend/vxlan and wireguard)."""
@@ -36,8 +36,8 @@ OVERHEADS = {"vxlan": 50, "wireguard": 60}
 def find_deliveries(view: View) -> Mapping[str, Delivery]:
     """Return what is delivered to each peer, by its part of the pod network, without peers whose state is unknown."""
     pod_paths = view[POD_PATHS]
-    judged = ((peer.subnet, find_delivery(pod_paths, peer)) for peer in pod_paths.peers)
-    return {subnet: delivery for subnet, delivery in judged if delivery}
+    deliveries = ((peer.subnet, find_delivery(pod_paths, peer)) for peer in pod_paths.peers)
+    return {subnet: delivery for subnet, delivery in deliveries if delivery}
 
 
 def find_delivery(pod_paths: NetworkPaths, peer: Peer) -> Delivery | None:
@@ -83,9 +83,9 @@ def pod_net_broken(view: View) -> Result:
     named."""
     deliveries = require_deliveries(view)
     if not set(deliveries.values()) - {"all"}:
-        return build_ok_result(WHAT, format_deliveries(deliveries))
+        return build_ok_result(SUBJECT, format_deliveries(deliveries))
     routes = describe_missing_routes(view)
-    return Result(WHAT, "delivered", "; ".join(filter(None, (format_deliveries(deliveries), routes))))
+    return Result(SUBJECT, "delivered", "; ".join(filter(None, (format_deliveries(deliveries), routes))))
 
 
 @check("mtu-too-large", POD_PATHS, MTUS)
@@ -110,18 +110,18 @@ def describe_mtus(view: View) -> str:
     mtus_by_host = view.compute_once(index_mtus)
     own_mtus = mtus_by_host.get(view.location)
     overhead = OVERHEADS.get(view.spec.flannel.backend, 0)
-    small = [
+    small_mtus = [
         f"{mtus.link} of {host} has an MTU of {mtus.outer}, and {name} needs {mtu + overhead}"
         for host, mtus in mtus_by_host.items()
         for name, mtu in mtus.pods.items()
         if mtus.outer < mtu + overhead
     ]
-    others = [
+    different_mtus = [
         f"{mtus.outer} on {host}" for host, mtus in mtus_by_host.items() if own_mtus and mtus.outer != own_mtus.outer
     ]
-    if small or not (own_mtus and others):
-        return "; ".join(small[:MOST_LINKS])
-    return f"the MTU of {own_mtus.link} is {own_mtus.outer}, and {', '.join(others[:MOST_LINKS])}"
+    if small_mtus or not (own_mtus and different_mtus):
+        return "; ".join(small_mtus[:MOST_LINKS])
+    return f"the MTU of {own_mtus.link} is {own_mtus.outer}, and {', '.join(different_mtus[:MOST_LINKS])}"
 
 
 def index_mtus(view: View) -> Mapping[str, Mtus]:

@@ -25,8 +25,8 @@ def is_foreign_runtime(words: str) -> bool:
 
 def list_pods_without_sandbox(view: View, node: Node | None) -> list[PendingPod]:
     """List pods of the node that still wait, and whose sandbox could not be created."""
-    waiting, failed = view[STARTING_PODS], view[SANDBOX_FAILURES]
-    return [pod for pod in waiting if node and pod.node == node.name and not pod.begun and pod.uid in failed]
+    waiting_pods, failures = view[STARTING_PODS], view[SANDBOX_FAILURES]
+    return [pod for pod in waiting_pods if node and pod.node == node.name and not pod.begun and pod.uid in failures]
 
 
 @check("st-sandbox-fails", NODES, IDENTITY, STARTING_PODS, SANDBOX_FAILURES)
@@ -36,18 +36,18 @@ def sandbox_fails(view: View) -> Result:
     subject, node = "sandboxes of pods", find_node(view)
     if node is None:
         return build_ok_result(subject, "the host is not a node")
-    failed = view[SANDBOX_FAILURES]
+    failures = view[SANDBOX_FAILURES]
     pods_without_sandbox = list_pods_without_sandbox(view, node)
     pods = [
         pod
         for pod in pods_without_sandbox
-        if pod.namespace in list_platform_namespaces(view) or not is_foreign_runtime(failed[pod.uid])
+        if pod.namespace in list_platform_namespaces(view) or not is_foreign_runtime(failures[pod.uid])
     ]
     if not pods:
         return build_ok_result(subject, "no pod of this node without one")
-    more = f" (and {len(pods) - 1} more)" if len(pods) > 1 else ""
-    first = pods[0]
-    return Result(subject, "created", f"{first.namespace}/{first.name}{more}: {failed[first.uid]}")
+    remainder = f" (and {len(pods) - 1} more)" if len(pods) > 1 else ""
+    first_pod = pods[0]
+    return Result(subject, "created", f"{first_pod.namespace}/{first_pod.name}{remainder}: {failures[first_pod.uid]}")
 
 
 @check("st-sandbox-fails -> st-no-metrics", NODES, IDENTITY, MONITORING_PODS)

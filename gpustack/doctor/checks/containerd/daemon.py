@@ -47,14 +47,18 @@ def not_running(view: View) -> Result:
         raise FactUnavailable(MOVING)
     if unit.active:
         return build_ok_result("containerd.service", "active")
-    broken = view[CONFIGURATION].parse_errors if view.has_fact(CONFIGURATION) else {}
-    reason = f"; invalid TOML: {format_value([f'{name}: {wrong}' for name, wrong in broken.items()])}" if broken else ""
-    refusal = view[REFUSAL] if not broken and view.has_fact(REFUSAL) else ""
+    parse_errors = view[CONFIGURATION].parse_errors if view.has_fact(CONFIGURATION) else {}
+    reason = (
+        f"; invalid TOML: {format_value([f'{name}: {error}' for name, error in parse_errors.items()])}"
+        if parse_errors
+        else ""
+    )
+    refusal = view[REFUSAL] if not parse_errors and view.has_fact(REFUSAL) else ""
     if refusal:
         person = Prose("containerd refuses its files ({}): correct them", refusal)
         return Result("containerd.service", "active", f"not active, {unit.file}; {refusal}", person=person)
-    files = format_value([f"{FOLDER}{name}" for name in broken])
-    person = Prose("containerd cannot read {}: correct the file or move it away", files) if broken else NO_HINT
+    files = format_value([f"{FOLDER}{name}" for name in parse_errors])
+    person = Prose("containerd cannot read {}: correct the file or move it away", files) if parse_errors else NO_HINT
     return Result("containerd.service", "active", f"not active, {unit.file}{reason}", person=person)
 
 

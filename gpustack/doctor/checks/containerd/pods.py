@@ -7,7 +7,7 @@ from gpustack.doctor.check import check
 from gpustack.probes.containerd.pods import NETWORK, SANDBOX, STUCK_CONTAINERS, parse_registry
 
 # Seconds within which the daemon notices a new file.
-NOTICED = 30
+RELOAD_TIME = 30
 
 
 @check("containerd-cni-status-stale", NETWORK)
@@ -17,7 +17,7 @@ def network_not_noticed(view: View) -> Result:
     network, subject = view[NETWORK], "pod network of the running containerd"
     if network.ready or network.newest is None or "no network config found" not in network.reason:
         return build_ok_result(subject, "ready" if network.ready else network.reason or "not ready")
-    if network.newest < NOTICED:
+    if network.newest < RELOAD_TIME:
         raise FactUnavailable(f"the newest file of the network is {network.newest} s old; containerd may still load it")
     return Result(subject, "ready", f"{network.reason}, although its file is {network.newest} s old")
 

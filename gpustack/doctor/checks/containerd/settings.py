@@ -91,13 +91,13 @@ def table_replaced(view: View) -> Result:
         return build_ok_result(subject, f"only in {format_value(files)}")
     running = view[RUNTIME]
     expects_systemd = any(tables.systemd for tables in view[CONFIG_TABLES].values())
-    lost = running is None or (expects_systemd and not running.systemd_cgroup)
-    actual = "CRI not responding" if running is None else "systemd cgroups disabled" if lost else "effective"
+    is_replaced = running is None or (expects_systemd and not running.systemd_cgroup)
+    actual = "CRI not responding" if running is None else "systemd cgroups disabled" if is_replaced else "effective"
     return Result(
         subject,
         "all effective",
-        f"{actual}, with CRI settings in {format_value(files)}" if lost else actual,
-        ok=not lost,
+        f"{actual}, with CRI settings in {format_value(files)}" if is_replaced else actual,
+        ok=not is_replaced,
     )
 
 
@@ -105,27 +105,29 @@ def table_replaced(view: View) -> Result:
 def registry_settings(view: View) -> Result:
     """Look for both config_path and mirrors while CRI did not load, or for an invalid hosts.toml."""
     subject, files = "registry configuration of containerd", view[CONFIG_TABLES]
-    if bad := [name for name, mirror in view[MIRRORS].items() if mirror.server.startswith("(")]:
-        return Result(subject, "valid", f"invalid TOML: certs.d/{format_value(bad)}/hosts.toml")
-    both = [name for name, file in files.items() if file.mirrors or file.paths]
+    if invalid_files := [name for name, mirror in view[MIRRORS].items() if mirror.server.startswith("(")]:
+        return Result(subject, "valid", f"invalid TOML: certs.d/{format_value(invalid_files)}/hosts.toml")
+    file_names = [name for name, file in files.items() if file.mirrors or file.paths]
     if not any(tables.mirrors for tables in files.values()) or not any(tables.paths for tables in files.values()):
         return build_ok_result(subject, "either config_path or mirrors")
     unit = view[UNITS].get("containerd")
     if view[RUNTIME] or unit is None or not unit.active:
         return build_ok_result(subject, "accepted by CRI" if view[RUNTIME] else "unused: containerd is not running")
-    return Result(subject, "either config_path or mirrors", f"both, in {format_value(both)}, and CRI not responding")
+    return Result(
+        subject, "either config_path or mirrors", f"both, in {format_value(file_names)}, and CRI not responding"
+    )
 
 
 @check("multiple-cri-sockets", RUNTIMES, LEFTOVERS)
 def other_runtimes(view: View) -> Result:
     """Look for CRI sockets of other runtimes with a listener. Other remains of a runtime are another fault."""
     runtimes, distributions = view[RUNTIMES], view[LEFTOVERS].distributions
-    beside = (
+    actual = (
         f"{format_value(runtimes)}{' (cri-dockerd)' if 'cri-dockerd' in distributions else ''}"
         if runtimes
         else "only containerd's"
     )
-    return Result("CRI sockets", "only containerd's", beside, ok=not runtimes)
+    return Result("CRI sockets", "only containerd's", actual, ok=not runtimes)
 
 
 @check("containerd-needrestart-or-upgrade-restart", PACKAGES, UPGRADES)

@@ -79,19 +79,21 @@ def judge_other_kernels(view: View) -> Result:
 def module_of_another_kernel(view: View) -> Result:
     """Look for the module of the driver that is built for another kernel than the running one."""
     kernels = view[GPU_KERNELS]
-    others = [kernel.release for kernel in kernels.installed_kernels if kernel.module and kernel != kernels.running]
+    releases = [kernel.release for kernel in kernels.installed_kernels if kernel.module and kernel != kernels.running]
     is_built = bool(kernels.running.module)
     return Result(
-        "module nvidia", "built for the running kernel", f"for {format_value(others)}", ok=is_built or not others
+        "module nvidia", "built for the running kernel", f"for {format_value(releases)}", ok=is_built or not releases
     )
 
 
 @check("host-reboot-pending-kernel -> gpu-kernel-headers-missing", GPU_KERNELS)
 def headers_of_another_kernel(view: View) -> Result:
     kernels = view[GPU_KERNELS]
-    others = [kernel.release for kernel in kernels.installed_kernels if kernel.headers and kernel != kernels.running]
+    releases = [kernel.release for kernel in kernels.installed_kernels if kernel.headers and kernel != kernels.running]
     has_headers = kernels.running.headers
-    return Result("headers", "those of the running kernel", f"of {format_value(others)}", ok=has_headers or not others)
+    return Result(
+        "headers", "those of the running kernel", f"of {format_value(releases)}", ok=has_headers or not releases
+    )
 
 
 @check("host-docker-preinstalled -> containerd-cri-disabled", CONFIGURATION)

@@ -7,7 +7,7 @@ from gpustack.ask.judge import Result, format_value
 from gpustack.ask.view import View
 from gpustack.doctor.check import check, expect_none
 from gpustack.doctor.checks.node_lookup import list_own_node_entries
-from gpustack.doctor.checks.registry import UNCONNECTED, list_waiting_pulls, select_on_own_node
+from gpustack.doctor.checks.registry import CONNECTION_ERROR, list_waiting_pulls, select_on_own_node
 from gpustack.probes.firewall.service_rules import PROXY
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.nodes import NODES
@@ -23,7 +23,7 @@ from gpustack.probes.network.pod_network import POD_PATHS
 def pulls_reach_nothing(view: View) -> Result:
     """Look for a pull of this node to whose registry no connection was made."""
     pulls = select_on_own_node(view, list_waiting_pulls(view))
-    messages = [container.message for _, container in pulls if UNCONNECTED.search(container.message)]
+    messages = [container.message for _, container in pulls if CONNECTION_ERROR.search(container.message)]
     return expect_none("connections for images", "refused or not needed", messages[:1], "not needed")
 
 
@@ -76,7 +76,7 @@ def judge_bridge(view: View) -> Result:
 @check("host-duplicate-identity -> st-pod-net-broken", FLANNEL_ANNOTATIONS)
 def nodes_share_link_address(view: View) -> Result:
     """Look for a MAC address that two nodes announce: the kernel derives it from the machine-id."""
-    counts = Counter(announced.mac for announced in view[FLANNEL_ANNOTATIONS].values() if announced.mac)
+    counts = Counter(announcement.mac for announcement in view[FLANNEL_ANNOTATIONS].values() if announcement.mac)
     twice = sorted(mac for mac, count in counts.items() if count > 1)
     return expect_none("MAC addresses of several nodes", "none", twice, "none")
 

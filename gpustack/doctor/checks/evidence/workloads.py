@@ -6,7 +6,7 @@ from gpustack.doctor.check import check, expect_none
 from gpustack.doctor.checks.evidence.kernel import judge_words
 from gpustack.doctor.checks.gpu.driver import DRIVER_PODS
 from gpustack.doctor.checks.gpu.operator import list_node_pods
-from gpustack.doctor.checks.scheduling import UNNAMED, list_shortages
+from gpustack.doctor.checks.scheduling import UNNAMED_TAINT, list_shortages
 from gpustack.probes.gpu.settings import SETTINGS
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.nodes import NODES, READYZ
@@ -32,7 +32,7 @@ def judge_taint(view: View, *, gpus_only: bool) -> Result:
         pod.reason
         for pod in view[UNSCHEDULED_PODS]
         if (pod.gpu or not gpus_only)
-        and (TAINT.partition(":")[0] in pod.reason or (UNNAMED in pod.reason and is_only_taint))
+        and (TAINT.partition(":")[0] in pod.reason or (UNNAMED_TAINT in pod.reason and is_only_taint))
     ]
     return expect_none("pods that the taint excludes", "none", messages[:1], "none")
 

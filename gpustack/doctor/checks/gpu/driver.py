@@ -26,11 +26,11 @@ MODULE = "module nvidia"
 DRIVER_PODS = "nvidia-driver-daemonset"
 # Packages of one branch of the driver; tools beside it have versions of their own. Firmware does not count: each
 # version has a folder of its own, and an upgrade leaves the old one to autoremove.
-BRANCHED = re.compile(
+BRANCH_PACKAGE = re.compile(
     r"(lib)?nvidia-(compute|driver|kernel|dkms|headless|utils|ml1|gl|decode|encode|open)\b.*|libcuda1"
 )
 VERSION = re.compile(r"(\d{3})\.\d{2,3}")
-PREINSTALLED = "pre-installed"
+HOST_DRIVER_VALUE = "pre-installed"
 INFOROM = 14
 
 
@@ -129,7 +129,7 @@ def conflict(view: View) -> Result:
     if not any(settings.driver for settings in view[SETTINGS] or ()):
         return build_ok_result(subject, "none by the operator")
     node, library = find_gpu_node(view), view[GPU_DRIVER].library
-    if not library or (node and node.labels.get("nvidia.com/gpu.deploy.driver") == PREINSTALLED):
+    if not library or (node and node.labels.get("nvidia.com/gpu.deploy.driver") == HOST_DRIVER_VALUE):
         return build_ok_result(subject, "only the host's" if library else "only the operator's")
     return Result(subject, "one", f"{library} on the host, and the operator's")
 
@@ -140,15 +140,15 @@ def leftovers(view: View) -> Result:
     subject = "installed driver versions"
     if not list_gpus(view):
         return build_ok_result(subject, NO_GPU)
-    versions = {name: package.version for name, package in view[GPU_PACKAGES].items() if BRANCHED.fullmatch(name)}
+    versions = {name: package.version for name, package in view[GPU_PACKAGES].items() if BRANCH_PACKAGE.fullmatch(name)}
     branches = {match[1] for version in versions.values() if (match := VERSION.match(version))}
     words = sorted(branches) + ["the .run installer's"] * view[GPU_DRIVER].uninstaller
     if len(words) < 2:
         return build_ok_result(subject, format_value(words))
-    odd = next((f"{name} {version}" for name, version in versions.items() if version.startswith(words[0])), "")
+    odd_package = next((f"{name} {version}" for name, version in versions.items() if version.startswith(words[0])), "")
     runs = VERSION.match(view[GPU_DRIVER].library)
-    others = branches - {runs[1]} if runs else branches
-    return Result(subject, "one", format_value(words), quote=odd, names=build_names(BRANCH=others))
+    other_branches = branches - {runs[1]} if runs else branches
+    return Result(subject, "one", format_value(words), quote=odd_package, names=build_names(BRANCH=other_branches))
 
 
 @check("gpu-inforom-corrupt", GPU_DEVICES, GPU_SMI)
@@ -189,9 +189,9 @@ def not_ready(view: View) -> Result:
         return Result("driver", "working", f"{MODULE} not loaded")
     if gpu_driver.library and gpu_driver.library != gpu_driver.module:
         return Result("driver", "working", f"module {gpu_driver.module}, libraries {gpu_driver.library}")
-    if smi.state == "hangs" or (smi.rc > 0 and smi.rc != LOST) or (smi.rc == 0 and not smi.gpus):
+    if smi.state == "hangs" or (smi.rc > 0 and smi.rc != LOST_GPU_STATUS) or (smi.rc == 0 and not smi.gpus):
         return Result("nvidia-smi", "working", smi.message or f"{smi.state}, {smi.rc}")
     return build_ok_result("driver", "working")
 
 
-LOST = 15
+LOST_GPU_STATUS = 15

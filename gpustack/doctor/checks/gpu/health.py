@@ -6,7 +6,7 @@ from gpustack.ask.judge import Result, build_ok_result, format_value
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
-from gpustack.doctor.checks.gpu.driver import LOST, NO_GPU, find_gpu_node
+from gpustack.doctor.checks.gpu.driver import LOST_GPU_STATUS, NO_GPU, find_gpu_node
 from gpustack.doctor.checks.last_words import find_last_words
 from gpustack.doctor.checks.monitoring.exporter import find_log_lines
 from gpustack.doctor.checks.node_lookup import list_node_entries
@@ -57,8 +57,8 @@ def off_the_bus(view: View) -> Result:
     if not devices:
         return build_ok_result("GPUs on the bus", NO_GPU)
     smi = view[GPU_SMI]
-    if smi.rc == LOST:
-        return Result("GPUs on the bus", "accessible", smi.message or f"exit status {LOST} of nvidia-smi")
+    if smi.rc == LOST_GPU_STATUS:
+        return Result("GPUs on the bus", "accessible", smi.message or f"exit status {LOST_GPU_STATUS} of nvidia-smi")
     if OFF_THE_BUS not in collect_xids(view):
         return build_ok_result("GPUs on the bus", "accessible")
     fewer = smi.state == "ended" and 0 < len(smi.gpus) < devices
@@ -164,8 +164,8 @@ def unhealthy(view: View) -> Result:
     files = view[PLUGIN_FILES]
     if files is None or not files.plugin or files.plugin < files.kubelet:
         raise FactUnavailable("the device plugin is not registered, and reports no health of GPUs")
-    lost = count_missing_gpus(view)
-    return Result("GPUs that are not allocatable", "0", str(lost), ok=lost <= 0)
+    missing_count = count_missing_gpus(view)
+    return Result("GPUs that are not allocatable", "0", str(missing_count), ok=missing_count <= 0)
 
 
 @check("st-gpu-unhealthy -> insufficient-resources", PENDING_PODS)

@@ -20,7 +20,7 @@ from gpustack.steps.gpu.mode import choose_driver_mode
 from gpustack.steps.gpu.operator import POLICY
 
 PULLS = ("ErrImagePull", "ImagePullBackOff")
-GONE = re.compile(r"not found|manifest unknown")
+MISSING_IMAGE = re.compile(r"not found|manifest unknown")
 
 
 def list_failed_pulls(pods: Iterable[PodState]) -> list[tuple[PodState, str]]:
@@ -31,7 +31,9 @@ def list_failed_pulls(pods: Iterable[PodState]) -> list[tuple[PodState, str]]:
 @check("op-driver-image-not-published", GPU_PODS, NODES, IDENTITY, GPU_DEVICES, GPU_DRIVER, GPU_PACKAGES, OS)
 def driver_image(view: View) -> Result:
     failed_pulls = [
-        (pod, words) for pod, words in list_failed_pulls(list_own_pods(view, DRIVER_PODS)) if GONE.search(words)
+        (pod, words)
+        for pod, words in list_failed_pulls(list_own_pods(view, DRIVER_PODS))
+        if MISSING_IMAGE.search(words)
     ]
     if not failed_pulls:
         return build_ok_result("image of the driver", "not missing on this host")

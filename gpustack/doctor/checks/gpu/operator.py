@@ -30,7 +30,7 @@ TOOLKIT = "nvidia-container-toolkit-daemonset"
 NFD = "node-feature-discovery"
 PLUGIN_CONTAINER = "nvidia-device-plugin"
 CDI = re.compile(r"unresolvable CDI devices [^ ]*nvidia\.com/")
-MIXED = ((570, 124), (570, 158))
+MIXED_VERSIONS = ((570, 124), (570, 158))
 """Driver versions, first and last, that report GPUs wrongly beside slices (NVIDIA/gpu-operator#1361)."""
 
 
@@ -68,10 +68,10 @@ def explain_absence(view: View) -> Hint:
     }
     if any(pod.app == NFD for pod in list_node_pods(view, "worker")):
         return NO_HINT
-    away = next((name for name, workload in sets.items() if workload.desired_pods < len(view[NODES])), "")
-    change = Command("kubectl", "-n", view.spec.gpu.namespace, "edit", "daemonset", away)
+    excluding_set = next((name for name, workload in sets.items() if workload.desired_pods < len(view[NODES])), "")
+    change = Command("kubectl", "-n", view.spec.gpu.namespace, "edit", "daemonset", excluding_set)
     reason = Prose("an affinity, selector or taint excludes the node from its DaemonSet; {}", change)
-    return reason if away else NO_HINT
+    return reason if excluding_set else NO_HINT
 
 
 @check("op-nodes-not-labelled guard", GPU_PODS, NODES, IDENTITY)
@@ -88,13 +88,13 @@ def has_untolerated_taints(view: View) -> Result:
     policies, node = view[SETTINGS], find_node(view)
     if not list_gpus(view) or not policies or node is None:
         return build_ok_result("taints of the node", "none to tolerate" if policies else "no operator")
-    tolerated = {key for policy in policies for key in policy.tolerations}
+    tolerated_keys = {key for policy in policies for key in policy.tolerations}
     taints = [
         taint
         for taint in node.taints
         if not taint.startswith("node.kubernetes.io/")
         and not taint.endswith(":PreferNoSchedule")
-        and not {"", taint.rpartition(":")[0].partition("=")[0]} & tolerated
+        and not {"", taint.rpartition(":")[0].partition("=")[0]} & tolerated_keys
     ]
     subject = f"taints of {node.name}"
     if not taints:
@@ -131,15 +131,15 @@ def lost_devices(view: View) -> Result:
     """Look for a running device plugin whose socket is missing or older than the kubelet's start. A pod that has just
     started may not have created its socket yet."""
     files, node = view[PLUGIN_FILES], find_gpu_node(view)
-    running = [pod for pod in list_node_pods(view, "device-plugin") if pod.ready and "mps" not in pod.name]
-    if files is None or node is None or not running:
+    running_pods = [pod for pod in list_node_pods(view, "device-plugin") if pod.ready and "mps" not in pod.name]
+    if files is None or node is None or not running_pods:
         return build_ok_result("device plugin", "no running pod on this node")
-    stale = not files.plugin or files.plugin < files.kubelet
-    lost = stale and node.allocatable == 0 and not any(node.slices.values())
-    if lost and all(is_new(view, pod) for pod in running):
+    is_stale = not files.plugin or files.plugin < files.kubelet
+    is_lost = is_stale and node.allocatable == 0 and not any(node.slices.values())
+    if is_lost and all(is_new(view, pod) for pod in running_pods):
         raise FactUnavailable("the device plugin has just started")
-    actual = "not registered since the kubelet started" if stale else "registered"
-    return Result(f"device plugin {running[0].name}", "registered with the kubelet", actual, ok=not lost)
+    actual = "not registered since the kubelet started" if is_stale else "registered"
+    return Result(f"device plugin {running_pods[0].name}", "registered with the kubelet", actual, ok=not is_lost)
 
 
 @check("op-kubelet-restart-lost-devices guard", WATCHERS)
@@ -181,7 +181,7 @@ def has_mig_regression(view: View) -> Result:
     node = find_gpu_node(view)
     version = node.labels.get("nvidia.com/cuda.driver-version.full", "") if node else ""
     parts = tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())
-    if node is None or not MIXED[0] <= parts <= MIXED[1]:
+    if node is None or not MIXED_VERSIONS[0] <= parts <= MIXED_VERSIONS[1]:
         return build_ok_result("driver", version or "no version label on the node")
     whole = node.labels.get("nvidia.com/mig.strategy") == "mixed" and any(node.slices.values())
     return Result("driver of a node with MIG instances and whole GPUs", "570.172.08 or later", version, ok=not whole)

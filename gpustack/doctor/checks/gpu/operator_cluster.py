@@ -7,7 +7,7 @@ from gpustack.ask.view import View
 from gpustack.command import NO_HINT, Prose
 from gpustack.doctor.check import check
 from gpustack.doctor.checks.gpu.driver import DRIVER_PODS
-from gpustack.doctor.checks.gpu.images import GONE, list_failed_pulls
+from gpustack.doctor.checks.gpu.images import MISSING_IMAGE, list_failed_pulls
 from gpustack.doctor.checks.gpu.operator import NFD
 from gpustack.doctor.checks.monitoring.exporter import find_log_lines_anywhere
 from gpustack.doctor.checks.monitoring.stack import find_oom_kill
@@ -28,7 +28,7 @@ LOGIN = re.compile(
     re.IGNORECASE,
 )
 # Fields that the chart always writes into its policy, and that an older definition drops.
-ALWAYS = ("cdi", "hostPaths", "dcgmExporter.serviceMonitor")
+CHART_FIELDS = ("cdi", "hostPaths", "dcgmExporter.serviceMonitor")
 NOTHING_TO_DO = ("NoGPUNodes", "NFDLabelsMissing")
 
 
@@ -77,7 +77,9 @@ def lacks_image_tag(view: View) -> Result:
     """Look for missing images of the GPU stack. An image of the driver is another fault."""
     pods = [pod for pod in view[GPU_PODS] if pod.app != DRIVER_PODS]
     errors = [
-        f"{pod}: {words}" for pod, words in list_failed_pulls(pods) if GONE.search(words) and not LOGIN.search(words)
+        f"{pod}: {words}"
+        for pod, words in list_failed_pulls(pods)
+        if MISSING_IMAGE.search(words) and not LOGIN.search(words)
     ]
     return Result("images of the GPU stack", "present", errors[0] if errors else "none missing", ok=not errors)
 
@@ -155,9 +157,13 @@ def stale_definition(view: View) -> Result:
     settings = view[SETTINGS]
     if not settings or own_release is None or not own_release.is_managed or own_release.status != "deployed":
         return build_ok_result("fields of the ClusterPolicy", "no release by gpustack")
-    lost = sorted({part for policy_settings in settings for part in ALWAYS if part not in policy_settings.parts})
+    dropped_fields = sorted(
+        {part for policy_settings in settings for part in CHART_FIELDS if part not in policy_settings.parts}
+    )
     subject = "fields of the ClusterPolicy that the chart writes"
-    return Result(subject, "kept", f"dropped: {format_value(lost)}" if lost else "kept", ok=not lost)
+    return Result(
+        subject, "kept", f"dropped: {format_value(dropped_fields)}" if dropped_fields else "kept", ok=not dropped_fields
+    )
 
 
 @check("st-clusterpolicy-stale", CLUSTER_POLICIES, GPU_DEPLOYMENTS)

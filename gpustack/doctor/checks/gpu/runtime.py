@@ -68,15 +68,15 @@ def toolkit_file(view: View) -> Result:
     configuration, unit = view[CONFIGURATION], view[UNITS].get("containerd")
     if view[RUNTIME] and unit and unit.active_since and unit.active_since >= configuration.newest:
         return build_ok_result("files of the toolkit", "accepted by containerd")
-    broken = {file: reason for file, reason in configuration.parse_errors.items() if "nvidia" in file}
-    if broken and not view[RUNTIME]:
-        file, reason = next(iter(broken.items()))
+    parse_errors = {file: reason for file, reason in configuration.parse_errors.items() if "nvidia" in file}
+    if parse_errors and not view[RUNTIME]:
+        file, reason = next(iter(parse_errors.items()))
         return Result(f"{FOLDER}{file}", "valid for containerd", reason)
     if match := NEWER.search(view[REFUSAL]):
         files = [name for name, tables in view[CONFIG_TABLES].items() if tables.version == int(match[1])]
         if newer_file := next((name for name in files if "nvidia" in name), ""):
             return Result(f"{FOLDER}{newer_file}", "of no higher version than config.toml", match[0])
-    return build_ok_result("files of the toolkit", "accepted by containerd" if broken else "valid")
+    return build_ok_result("files of the toolkit", "accepted by containerd" if parse_errors else "valid")
 
 
 @check("op-toolkit-runtime-untyped", CONFIG_TABLES)

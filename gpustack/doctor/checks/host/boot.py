@@ -34,19 +34,19 @@ def reboot_pending(view: View) -> Result:
     boot, subject = view[BOOT], f"modules of the running kernel {view[BOOT].release}"
     if boot.folder == "whole" or (boot.folder == "none" and not boot.other_kernels):
         return build_ok_result(subject, "present" if boot.folder == "whole" else "no kernel on this host")
-    others = f"; present for {format_value(boot.other_kernels)}" if boot.other_kernels else ""
-    return Result(subject, "present", f"missing{others}")
+    other_kernels = f"; present for {format_value(boot.other_kernels)}" if boot.other_kernels else ""
+    return Result(subject, "present", f"missing{other_kernels}")
 
 
 @check("host-inotify-exhausted", INOTIFY)
 def inotify_exhausted(view: View) -> Result:
     """Judge the answer of the kernel to a request for an inotify instance."""
     inotify = view[INOTIFY]
-    how = f"{inotify.used_instances} in use, limit {inotify.limit}"
+    usage = f"{inotify.used_instances} in use, limit {inotify.limit}"
     return Result(
         "new inotify instance",
         "granted",
-        f"{'refused' if inotify.refused else 'granted'}: {how}",
+        f"{'refused' if inotify.refused else 'granted'}: {usage}",
         ok=not inotify.refused,
     )
 
@@ -55,11 +55,11 @@ def inotify_exhausted(view: View) -> Result:
 def apparmor_denies_signals(view: View) -> Result:
     """Look for signals between the profiles of runc and containerd that AppArmor denied since containerd started."""
     unit = view[UNITS].get("containerd")
-    since = unit.active_since if unit and unit.active_since else 0
+    start_time = unit.active_since if unit and unit.active_since else 0
     denials = [
         denial
         for denial in view[DENIALS]
-        if denial.denied_at >= since and is_runtime(denial.profile) and is_runtime(denial.peer)
+        if denial.denied_at >= start_time and is_runtime(denial.profile) and is_runtime(denial.peer)
     ]
     profiles = f"{denials[-1].profile} and {denials[-1].peer}" if denials else "none denied"
     return Result(

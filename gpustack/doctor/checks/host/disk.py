@@ -23,15 +23,17 @@ DISK_ERRORS = ("read-only file system", "input/output error")
 def disk_pressure(view: View) -> Result:
     """Judge the free space, or the condition of the node where that leaves the question open."""
     rooms, subject = view[DISK].rooms, "free space and inodes"
-    least = format_value([f"{path} has {room.space} % and {room.inodes} % free" for path, room in rooms.items()])
+    free_shares = format_value([f"{path} has {room.space} % and {room.inodes} % free" for path, room in rooms.items()])
     if any(room.space < FULL[0] or room.inodes < FULL[1] for room in rooms.values()):
-        tightest = min(rooms, key=lambda path: min(rooms[path].space, rooms[path].inodes))
-        return Result(subject, f"at least {FULL[0]} % and {FULL[1]} %", least, quote=tightest)
+        fullest_path = min(rooms, key=lambda path: min(rooms[path].space, rooms[path].inodes))
+        return Result(subject, f"at least {FULL[0]} % and {FULL[1]} %", free_shares, quote=fullest_path)
     if all(room.space >= AMPLE[0] and room.inodes >= AMPLE[1] for room in rooms.values()):
-        return build_ok_result(subject, least)
+        return build_ok_result(subject, free_shares)
     node = find_node(view)
-    pressed = node is not None and "DiskPressure" in view[PRESSURES][node.name]
-    return Result("DiskPressure of the node", "no", f"{'yes' if pressed else 'no'} ({least})", ok=not pressed)
+    has_pressure = node is not None and "DiskPressure" in view[PRESSURES][node.name]
+    return Result(
+        "DiskPressure of the node", "no", f"{'yes' if has_pressure else 'no'} ({free_shares})", ok=not has_pressure
+    )
 
 
 @check("host-root-readonly-or-io-errors", DISK)

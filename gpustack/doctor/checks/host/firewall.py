@@ -32,8 +32,8 @@ def find_owner(view: View, stop: Stop) -> str:
     """Return the owner of the rule that blocks a packet. A rule beside the chains of ufw is not ufw's, but the policy
     is."""
     owner = view[FIREWALL].find_owner(stop.base)
-    beside = owner == "ufw" and stop.path and not any("ufw-" in rule.text for rule in stop.path)
-    return "iptables" if beside else owner
+    is_foreign = owner == "ufw" and stop.path and not any("ufw-" in rule.text for rule in stop.path)
+    return "iptables" if is_foreign else owner
 
 
 def judge_blocked(subject: str, blocked_packets: BlockedPackets, actual: str) -> Result:
@@ -68,5 +68,7 @@ def firewalld_blocks(view: View) -> Result:
 def reject_rules(view: View) -> Result:
     """Look for a rejecting rule in a chain that no firewall manager owns."""
     blocked_packets = select_by_owner(view, "iptables", [*list_blocked_pod_packets(view), *list_blocked_inbound(view)])
-    rejected = [(packet, stop) for packet, stop in blocked_packets if stop.path and "REJECT" in stop.path[-1].text]
-    return judge_blocked("traffic of the cluster", rejected, "not rejected by a rule")
+    rejected_packets = [
+        (packet, stop) for packet, stop in blocked_packets if stop.path and "REJECT" in stop.path[-1].text
+    ]
+    return judge_blocked("traffic of the cluster", rejected_packets, "not rejected by a rule")

@@ -11,7 +11,7 @@ from gpustack.steps.prereqs.identity import NODE_NAME, group_hosts
 
 # Seconds. Hosts are asked one after another, so that their answers are seconds old.
 SKEW = 60
-SHOWN = 5
+MAX_NAMES = 5
 
 
 def compute_clock_offset(view: View) -> float:
@@ -40,12 +40,14 @@ def time_skew(host_view: View) -> Result:
 @check("host-time-skew -> controlplane-certs-expired", CERTIFICATES)
 def certificates_by_true_time(view: View) -> Result:
     """Judge the expiry of certificates by the clock of the machine that runs gpustack."""
-    ended = {certificate.subject for certificate in view[CERTIFICATES] if certificate.expires < view.started_at}
+    expired_certificates = {
+        certificate.subject for certificate in view[CERTIFICATES] if certificate.expires < view.started_at
+    }
     return Result(
         "certificates",
         "valid at the correct time",
-        f"expired: {format_value(ended)}" if ended else "valid",
-        ok=bool(ended),
+        f"expired: {format_value(expired_certificates)}" if expired_certificates else "valid",
+        ok=bool(expired_certificates),
     )
 
 
@@ -63,9 +65,9 @@ def duplicate_identity(view: View) -> Result:
     name, id = view[HOSTNAME], view[IDENTITY].machine_id
     hosts_by_name = view.compute_once(group_hosts, HOSTNAME, select_name)[name]
     hosts_by_id = view.compute_once(group_hosts, IDENTITY, select_machine_id)[id] if id else []
-    twins = [f"host name {name} of {shorten_names(hosts_by_name, SHOWN)}"] if len(hosts_by_name) > 1 else []
+    twins = [f"host name {name} of {shorten_names(hosts_by_name, MAX_NAMES)}"] if len(hosts_by_name) > 1 else []
     if len(hosts_by_id) > 1:
-        twins.append(f"machine-id {id} of {shorten_names(hosts_by_id, SHOWN)}")
+        twins.append(f"machine-id {id} of {shorten_names(hosts_by_id, MAX_NAMES)}")
     return expect_none("identity", "unique", twins, f"unique ({name})")
 
 

@@ -11,8 +11,8 @@ BRIDGE = ("net.bridge.bridge-nf-call-iptables", "net.bridge.bridge-nf-call-ip6ta
 
 def describe_setting(view: View, key: str) -> str:
     """Name the file that decides about the key at boot, if one names it."""
-    named = view[SYSCTL].at_boot[key]
-    return f" ({named[-1].file} sets {named[-1].value})" if named else ""
+    assignments = view[SYSCTL].at_boot[key]
+    return f" ({assignments[-1].file} sets {assignments[-1].value})" if assignments else ""
 
 
 @check("host-ip-forward-off", SYSCTL)
@@ -32,8 +32,8 @@ def bridge_nf_call_off(view: View) -> Result:
     """Judge the values that the kernel uses. A missing key belongs to a module that is not loaded, which is another
     fault."""
     live = view[SYSCTL].live
-    off = [f"{key} = 0{describe_setting(view, key)}" for key in BRIDGE if live[key] == "0"]
-    return expect_none("iptables for bridged packets", "1", off, format_value(live[BRIDGE[0]]))
+    disabled_keys = [f"{key} = 0{describe_setting(view, key)}" for key in BRIDGE if live[key] == "0"]
+    return expect_none("iptables for bridged packets", "1", disabled_keys, format_value(live[BRIDGE[0]]))
 
 
 @check("flannel-br-netfilter-missing", MODULES)

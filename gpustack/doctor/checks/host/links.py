@@ -50,9 +50,10 @@ def resolver_loop(view: View) -> Result:
     resolver = view[RESOLVER]
     if resolver is None:
         return build_ok_result("name servers of pods", "no kubelet on this host")
-    looped = [server for server in resolver.servers if is_loopback(server)]
-    if not looped or not view[FORWARDS]:
+    loopback_servers = [server for server in resolver.servers if is_loopback(server)]
+    if not loopback_servers or not view[FORWARDS]:
         return build_ok_result(
-            f"name servers in {resolver.file}", format_value(resolver.servers) if not looped else "not used by CoreDNS"
+            f"name servers in {resolver.file}",
+            format_value(resolver.servers) if not loopback_servers else "not used by CoreDNS",
         )
-    return Result(f"name servers in {resolver.file}", "no loopback address", format_value(looped))
+    return Result(f"name servers in {resolver.file}", "no loopback address", format_value(loopback_servers))

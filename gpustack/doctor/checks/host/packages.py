@@ -13,7 +13,7 @@ from gpustack.probes.packages.dpkg import BUILD_ERRORS, DPKG, SOURCES, Sources
 from gpustack.steps.apt_repository import resolve_repository
 
 # The repository that was shut down in 2024 (kubernetes.io, blog 2023-08-31).
-GONE = ("apt.kubernetes.io", "packages.cloud.google.com/apt")
+CLOSED_REPOSITORIES = ("apt.kubernetes.io", "packages.cloud.google.com/apt")
 
 
 @check("host-apt-lock", DPKG)
@@ -37,8 +37,8 @@ def dpkg_interrupted(view: View) -> Result:
         return build_ok_result(subject, f"in progress: {dpkg.holders[0].process} holds {dpkg.holders[0].file}")
     if dpkg.half_configured and not dpkg.updates and dpkg.half_configured == dpkg.unfinished_packages:
         return judge_half_configured(view, dpkg.half_configured)
-    broken = [*([f"unfinished records: {dpkg.updates}"] if dpkg.updates else []), *dpkg.unfinished_packages]
-    return expect_none(subject, "finished", broken, "finished")
+    unfinished_parts = [*([f"unfinished records: {dpkg.updates}"] if dpkg.updates else []), *dpkg.unfinished_packages]
+    return expect_none(subject, "finished", unfinished_parts, "finished")
 
 
 def judge_half_configured(view: View, packages: tuple[str, ...]) -> Result:
@@ -89,5 +89,5 @@ def list_distrusted_sources(view: View, sources: Sources) -> Iterator[str]:
     yield from (
         f"{source.uri} no longer exists ({source.file})"
         for source in sources.sources
-        if any(name in source.uri for name in GONE)
+        if any(name in source.uri for name in CLOSED_REPOSITORIES)
     )

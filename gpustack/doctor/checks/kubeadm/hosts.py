@@ -24,15 +24,15 @@ from gpustack.steps.own_node import find_node
 def find_remains(view: View) -> str:
     """Describe the remains of an interrupted attempt, or return an empty text."""
     files, start = view[FILES], view[START]
-    configured = start is not None and start.has_config
+    is_configured = start is not None and start.has_config
     if view.host.control_plane:
         if not files.lacks(UNFINISHED):
             return "an interrupted initialisation"
         files_present = [path for path in CONTROL_PLANE if path in files.modes]
-        if files_present and files.lacks(*CONTROL_PLANE) and not configured:
+        if files_present and files.lacks(*CONTROL_PLANE) and not is_configured:
             return f"{format_value(files_present)}, without the rest"
         return ""
-    if not files.lacks(BOOTSTRAP) or ((not files.lacks(CA) or configured) and files.lacks(KUBELET_CONF)):
+    if not files.lacks(BOOTSTRAP) or ((not files.lacks(CA) or is_configured) and files.lacks(KUBELET_CONF)):
         return "an interrupted join"
     return ""
 
@@ -146,8 +146,14 @@ def version_skew(view: View) -> Result:
         for version in ((packages["kubelet"] or None) and packages["kubelet"].version, node and node.kubelet)
         if version
     }
-    apart = [f"kubelet {kubelet}" for kubelet in sorted(kubelets) if not api - 3 <= parse_version(kubelet)[1] <= api]
+    skewed_versions = [
+        f"kubelet {kubelet}" for kubelet in sorted(kubelets) if not api - 3 <= parse_version(kubelet)[1] <= api
+    ]
     if (kubeadm := packages["kubeadm"]) and abs(parse_version(kubeadm.version)[1] - api) > 1:
-        apart.append(f"kubeadm {kubeadm.version}")
-    actual = f"{format_value(apart)} with the API at {view[VERSION]}" if apart else format_value(kubelets)
-    return Result("versions of Kubernetes", "within the version skew policy", actual, ok=not apart)
+        skewed_versions.append(f"kubeadm {kubeadm.version}")
+    actual = (
+        f"{format_value(skewed_versions)} with the API at {view[VERSION]}"
+        if skewed_versions
+        else format_value(kubelets)
+    )
+    return Result("versions of Kubernetes", "within the version skew policy", actual, ok=not skewed_versions)

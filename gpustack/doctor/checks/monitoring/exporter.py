@@ -148,9 +148,11 @@ def dcgm_down(view: View) -> Result:
     """Check that the exporter's pods are ready. A node without a pod is another fault, and a pod that has just started
     for the first time does not count."""
     pods = list_own_pods(view, EXPORTER)
-    down = [pod.name for pod in pods if not pod.ready and not is_starting(view, pod)]
-    fine = "ready" if pods else "no pod on this node"
-    return Result("GPU exporter", "ready", f"not ready: {format_value(down)}" if down else fine, ok=not down)
+    down_pods = [pod.name for pod in pods if not pod.ready and not is_starting(view, pod)]
+    ready_text = "ready" if pods else "no pod on this node"
+    return Result(
+        "GPU exporter", "ready", f"not ready: {format_value(down_pods)}" if down_pods else ready_text, ok=not down_pods
+    )
 
 
 @check("st-dcgm-down -> st-target-missing", GPU_PODS, NODES, IDENTITY)

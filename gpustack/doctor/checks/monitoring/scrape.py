@@ -34,21 +34,21 @@ from gpustack.probes.network.addresses import LISTENERS, PROGRAMS, is_taken
 from gpustack.probes.proof import SERVICES
 from gpustack.steps.own_node import find_node
 
-# A connection that was not made, as Go says it (net/net.go, net/dial.go). That a deadline is exceeded says nothing of
-# where the time went: a slow program answers as late as a lost packet.
-UNCONNECTED = re.compile(r"dial tcp \S+: (?:connect: |i/o timeout)|no route to host|network is unreachable")
+# The errors of Go for a connection that was not made (net/net.go, net/dial.go). An exceeded deadline does not tell a
+# slow program from a lost packet.
+CONNECTION_ERROR = re.compile(r"dial tcp \S+: (?:connect: |i/o timeout)|no route to host|network is unreachable")
 KUBELET = "kubelet"
 DEADLINE = "context deadline exceeded"
 MOST_ERRORS = 3
 MOST_NAMES = 5
-UNAUTHORIZED = "HTTP status 401"
-REFUSED = re.compile(r"HTTP status 40[13]|x509: ")
+UNAUTHORIZED_ERROR = "HTTP status 401"
+REFUSAL = re.compile(r"HTTP status 40[13]|x509: ")
 # Jobs of the control plane, and the ports on which kubeadm makes them listen on loopback.
 LOOPBACK = {"kube-etcd": 2381, "kube-proxy": 10249, "kube-controller-manager": 10257, "kube-scheduler": 10259}
 KUBERNETES = ("default", "kube-system")
-SCRAPED = 90
+SCRAPE_TIME = 90
 """Seconds within which all targets are scraped again: three times the default interval."""
-ASKED_NOT = "Prometheus may not have scraped it since"
+STALE_SCRAPE = "Prometheus may not have scraped it since"
 
 
 def is_platform_job(view: View, job: ScrapeJob) -> bool:
@@ -59,9 +59,9 @@ def is_platform_job(view: View, job: ScrapeJob) -> bool:
 @check("mon-control-plane-targets-loopback", JOBS, COMPONENT_LISTENERS)
 def loopback(view: View) -> Result:
     """Look for targets that are down and listen on 127.0.0.1 only."""
-    listening = view[COMPONENT_LISTENERS]
-    down = [job.job for job in view[JOBS] if job.job in LOOPBACK and not job.is_up]
-    loopback_jobs = [job for job in down if listening.get(LOOPBACK[job]) == ("127.0.0.1",)]
+    listeners = view[COMPONENT_LISTENERS]
+    down_jobs = [job.job for job in view[JOBS] if job.job in LOOPBACK and not job.is_up]
+    loopback_jobs = [job for job in down_jobs if listeners.get(LOOPBACK[job]) == ("127.0.0.1",)]
     return Result("targets that listen on 127.0.0.1 only", "none", format_value(loopback_jobs), ok=not loopback_jobs)
 
 
@@ -72,17 +72,17 @@ def network(view: View) -> Result:
     node, port = find_node(view), view.spec.monitoring.node_exporter_port
     if node is None:
         return build_ok_result("target of the node", "the host is not a node")
-    subject, listens = f"target {node.address}:{port}", is_taken(view[LISTENERS], port)
+    subject, is_listening = f"target {node.address}:{port}", is_taken(view[LISTENERS], port)
     if not any("node-exporter" in f"{job.job} {job.service}" for job in view[JOBS]):
         raise FactUnavailable("Prometheus has no target of node-exporter")
     if f"{node.address}:{port}" not in {instance for _, instance in view[DOWN_TARGETS]}:
         return build_ok_result(subject, "responding")
-    if not listens:
+    if not is_listening:
         return build_ok_result(subject, "not running")
-    if view.has_fact(PROGRAMS) and (others := list_units_on_port(view, port)):
-        return build_ok_result(subject, f"port used by {format_value(others)}")
+    if view.has_fact(PROGRAMS) and (units := list_units_on_port(view, port)):
+        return build_ok_result(subject, f"port used by {format_value(units)}")
     error = find_target_error(view, f"{node.address}:{port}")
-    if UNCONNECTED.search(error):
+    if CONNECTION_ERROR.search(error):
         return Result(subject, "reachable", f"listening, but not reachable for Prometheus: {error}")
     if not error or DEADLINE in error:
         raise FactUnavailable(f"{error or 'no error of Prometheus'}: a slow program or a lost packet")
@@ -104,8 +104,8 @@ def clocks(view: View) -> Result:
 def kubelet_refuses(view: View) -> Result:
     """Judge the error that Prometheus reports of the kubelets. Where others refuse its token as well, the API server
     does, which all of them ask."""
-    errors = [f"{target.node}: {target.error}" for target in view[KUBELETS] if REFUSED.search(target.error)]
-    if errors and all(UNAUTHORIZED in error for error in errors) and (jobs := list_refusing_jobs(view)):
+    errors = [f"{target.node}: {target.error}" for target in view[KUBELETS] if REFUSAL.search(target.error)]
+    if errors and all(UNAUTHORIZED_ERROR in error for error in errors) and (jobs := list_refusing_jobs(view)):
         return build_ok_result("kubelets", f"{format_value(jobs)} refuse the token of Prometheus, too")
     fine = f"scraping allowed by {len(view[KUBELETS])}"
     return expect_none("kubelets", "scraping allowed", errors[:3], fine)
@@ -114,7 +114,7 @@ def kubelet_refuses(view: View) -> Result:
 def list_refusing_jobs(view: View) -> list[str]:
     """List the other jobs whose targets refuse the token of Prometheus; none where their errors are unknown."""
     errors = view[TARGET_ERRORS] if view.has_fact(TARGET_ERRORS) else ()
-    return sorted({error.job for error in errors if error.job != "kubelet" and UNAUTHORIZED in error.error})
+    return sorted({error.job for error in errors if error.job != "kubelet" and UNAUTHORIZED_ERROR in error.error})
 
 
 def explain_absent_metrics(view: View) -> str:
@@ -138,10 +138,10 @@ def target_down(view: View) -> Result:
     restarts. A target that is starting does not count."""
     down_jobs = sorted({job.job for job in view[JOBS] if not job.is_up and is_platform_job(view, job)})
     if down_jobs:
-        require_settled_api(view, SCRAPED, ASKED_NOT)
-    started = [find_recent_start(view, job) for job in down_jobs]
-    if down_jobs and all(started):
-        raise FactUnavailable(f"{started[0]} has just started, and {ASKED_NOT}")
+        require_settled_api(view, SCRAPE_TIME, STALE_SCRAPE)
+    starting_programs = [find_recent_start(view, job) for job in down_jobs]
+    if down_jobs and all(starting_programs):
+        raise FactUnavailable(f"{starting_programs[0]} has just started, and {STALE_SCRAPE}")
     if not down_jobs:
         return build_ok_result("targets", "up")
     return Result("targets", "up", f"down: {format_value(down_jobs)}{describe_target_errors(view, down_jobs)}")
@@ -154,8 +154,8 @@ def describe_target_errors(view: View, jobs: Sequence[str]) -> str:
     texts = {
         target.error: f"; {target.job} {target.instance}: {target.error}" for target in errors if target.job in jobs
     }
-    more = f"; and {len(texts) - MOST_ERRORS} other errors" if len(texts) > MOST_ERRORS else ""
-    return "".join([*list(texts.values())[:MOST_ERRORS], more])
+    remainder = f"; and {len(texts) - MOST_ERRORS} other errors" if len(texts) > MOST_ERRORS else ""
+    return "".join([*list(texts.values())[:MOST_ERRORS], remainder])
 
 
 def list_kubelet_errors(view: View) -> tuple[TargetError, ...]:
@@ -173,7 +173,7 @@ def find_recent_start(view: View, job: str) -> str:
     for host in view.hosts if DCGM in job or job == KUBELET else ():
         host_view = view.select_host(host.name)
         unit = host_view[UNITS].get("kubelet") if host_view.has_fact(UNITS) else None
-        if unit and unit.active and unit.age is not None and unit.age < SCRAPED:
+        if unit and unit.active and unit.age is not None and unit.age < SCRAPE_TIME:
             return f"the kubelet of {host.name}"
     return ""
 

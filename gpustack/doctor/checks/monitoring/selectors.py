@@ -16,28 +16,32 @@ from gpustack.probes.monitoring.service_monitors import (
 )
 from gpustack.probes.monitoring.workloads import PROMETHEUSES
 
-WHAT = "monitor of the GPU exporter"
+SUBJECT = "monitor of the GPU exporter"
 
 
 @check("mon-selector-nil-uses-helm-values", SELECTORS, SERVICE_MONITORS, PROMETHEUSES)
 def selector(view: View) -> Result:
     """Check that a Prometheus selects a ServiceMonitor of the exporter, by its labels and its namespace."""
-    watching, monitors = view[SELECTORS], view[SERVICE_MONITORS]
-    if watching is None or monitors is None:
-        return build_ok_result(WHAT, "no ServiceMonitors in the API")
+    prometheuses, monitors = view[SELECTORS], view[SERVICE_MONITORS]
+    if prometheuses is None or monitors is None:
+        return build_ok_result(SUBJECT, "no ServiceMonitors in the API")
     own_monitors = [
         monitor for monitor in monitors if monitor.match_labels and monitor.match_labels.items() <= APP.items()
     ]
-    if not watching or not own_monitors:
-        return build_ok_result(WHAT, "no Prometheus" if not watching else "none")
-    if taken := [
-        monitor.name for monitor in own_monitors if any(accepts_monitor(prometheus, monitor) for prometheus in watching)
+    if not prometheuses or not own_monitors:
+        return build_ok_result(SUBJECT, "no Prometheus" if not prometheuses else "none")
+    if selected_names := [
+        monitor.name
+        for monitor in own_monitors
+        if any(accepts_monitor(prometheus, monitor) for prometheus in prometheuses)
     ]:
-        return build_ok_result(WHAT, f"{format_value(taken)} selected")
+        return build_ok_result(SUBJECT, f"{format_value(selected_names)} selected")
     view[PROMETHEUSES]  # the step monitoring reports the same as a selector that omits monitors
-    selectors = format_value([f"{prometheus.name} selects {format_selector(prometheus)}" for prometheus in watching])
+    selectors = format_value(
+        [f"{prometheus.name} selects {format_selector(prometheus)}" for prometheus in prometheuses]
+    )
     monitor_names = format_value([f"{monitor.name} in {monitor.namespace}" for monitor in own_monitors])
-    return Result(WHAT, "selected by Prometheus", f"{selectors}, but not {monitor_names}")
+    return Result(SUBJECT, "selected by Prometheus", f"{selectors}, but not {monitor_names}")
 
 
 def accepts_monitor(prometheus: PrometheusSelectors, monitor: ServiceMonitor) -> bool:

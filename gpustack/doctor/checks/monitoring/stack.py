@@ -21,7 +21,7 @@ OUT_OF_MEMORY = "OOMKilled"
 RECENT = 3600
 """Seconds for which a run that ended counts: a container that has run for longer since then is healthy."""
 LOCAL_PATH = "rancher.io/local-path"
-DOWN = "not running"
+NOT_RUNNING = "not running"
 # A message of the condition Reconciled (prometheus-operator pkg/operator, CheckStorageClass).
 NO_CLASS = re.compile(r'storage class "([^"]+)" does not exist')
 
@@ -39,8 +39,8 @@ def find_oom_kill(view: View, pods: Iterable[PodState], container: str = "") -> 
 
 def is_down_or_restarted(view: View, container: Container) -> bool:
     """Tell whether a container is not ready, or its last end is recent."""
-    ended = container.ended_at
-    return not container.ready or (ended is not None and (view.started_at - ended).total_seconds() < RECENT)
+    end_time = container.ended_at
+    return not container.ready or (end_time is not None and (view.started_at - end_time).total_seconds() < RECENT)
 
 
 def list_units_on_port(view: View, port: int) -> list[str]:
@@ -98,9 +98,9 @@ def claim_pending(view: View) -> Result:
     if not problems:
         prometheuses = (view[PROMETHEUSES] or {}).items()
         problems = [
-            f"{name}: no class {refused[1]}"
+            f"{name}: no class {refusal[1]}"
             for name, prometheus in prometheuses
-            if (refused := NO_CLASS.search(prometheus.reason))
+            if (refusal := NO_CLASS.search(prometheus.reason))
         ]
     return expect_none("volumes of the monitoring", "bound", problems, "none without a provisioner")
 
@@ -136,7 +136,7 @@ def find_deserted_webhooks(view: View) -> list[str]:
     ]
     down = deployment is None or not deployment.ready
     return problems + [
-        f"{webhook.name}: {operator} {DOWN}"
+        f"{webhook.name}: {operator} {NOT_RUNNING}"
         for webhook in list_webhooks(view)
         if webhook.service == operator_service and down
     ]
@@ -160,7 +160,7 @@ def webhook_down(view: View) -> Result:
         return Result(
             subject, "responding", format_value(problems), names=build_names(NAME=foreign_webhooks), person=person
         )
-    if not any(problem.endswith(DOWN) for problem in problems):
+    if not any(problem.endswith(NOT_RUNNING) for problem in problems):
         return Result(subject, "responding", format_value(problems))
     space, _, operator = format_operator_service(view).partition("/")
     start = Command("kubectl", "-n", space, "scale", "deployment", operator, "--replicas", "1")

@@ -114,7 +114,7 @@ def port_name(view: View) -> Result:
 
 
 # Prometheus needs a right for one kind of each group.
-NEEDED = (("services",), ("pods",), ("endpoints", SLICES))
+NEEDED_KINDS = (("services",), ("pods",), ("endpoints", SLICES))
 
 
 @check("mon-prometheus-rbac", RIGHTS)
@@ -126,7 +126,7 @@ def rights(view: View) -> Result:
     missing: list[tuple[str, str]] = []
     unknown: list[tuple[str, str]] = []
     for space in dict.fromkeys((spec.gpu.namespace, spec.monitoring.namespace)):
-        for kinds in NEEDED:
+        for kinds in NEEDED_KINDS:
             answers = [prometheus_rights.lists.get((kind, space)) for kind in kinds]
             if True not in answers:
                 (unknown if None in answers else missing).append((kinds[0], space))
@@ -159,14 +159,16 @@ def has_rejected_objects(view: View) -> Result:
     if own_events:
         words = format_value([f"{event.kind} {event.namespace}/{event.name}" for event in own_events])
         return Result(subject, "none of gpustack", f"{words}: {own_events[0].reason}")
-    unnamed = [
+    unnamed_counts = [
         f"{count - foreign_counts[kind]:g} {kind}" for kind, count in counts.items() if count > foreign_counts[kind]
     ]
-    unclear = {event.kind for event in events if event.namespace in own_namespaces}
-    if unnamed or unclear:
+    unclear_kinds = {event.kind for event in events if event.namespace in own_namespaces}
+    if unnamed_counts or unclear_kinds:
         reason = (
-            "were rejected, without an event that names them" if unnamed else "of gpustack were rejected, maybe still"
+            "were rejected, without an event that names them"
+            if unnamed_counts
+            else "of gpustack were rejected, maybe still"
         )
-        raise FactUnavailable(f"{format_value(unnamed or unclear)} {reason}")
+        raise FactUnavailable(f"{format_value(unnamed_counts or unclear_kinds)} {reason}")
     names = format_value([f"{event.namespace}/{event.name}" for event in events])
     return build_ok_result(subject, f"none of gpustack; {names}")
