@@ -8,13 +8,13 @@ import shlex
 from collections.abc import Collection, Iterable
 
 from gpustack.ask.api import ADMIN
-from gpustack.probes.gpu.cluster import REFUSED
+from gpustack.probes.gpu.cluster import ADMISSION_ERROR
 from gpustack.probes.kubernetes.node_pods import NodePod
 
 
 def find_stranded_pods(pods: Iterable[NodePod]) -> tuple[NodePod, ...]:
     """Find the pods with GPUs that the kubelet refused at admission."""
-    return tuple(pod for pod in pods if pod.phase == "Failed" and pod.refusal == REFUSED and pod.devices)
+    return tuple(pod for pod in pods if pod.phase == "Failed" and pod.refusal == ADMISSION_ERROR and pod.devices)
 
 
 def select_replaced(pods: Iterable[NodePod], live_controllers: Collection[str]) -> tuple[NodePod, ...]:

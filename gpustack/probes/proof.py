@@ -99,16 +99,16 @@ def parse_proof_node(entry: Any) -> ProofNode:
     replicas = parse_integer(labels.get("nvidia.com/gpu.replicas", "1") or "1")
     mig = "-MIG-" in product or any(parse_quantity(count) for name, count in capacity.items() if name.startswith(MIG))
     count = labels.get("nvidia.com/gpu.count")
-    offered = parse_quantity(capacity.get(GPU, "0"))
+    offered_gpus = parse_quantity(capacity.get(GPU, "0"))
     return ProofNode(
         name=entry["metadata"]["name"],
         machine_id=status["nodeInfo"]["machineID"],
         ready=ready,
         reason=reason,
         cordoned=bool(entry.get("spec", {}).get("unschedulable", False)),
-        capacity=offered,
+        capacity=offered_gpus,
         allocatable=parse_quantity(allocatable.get(GPU, "0")),
-        gpus=None if mig else parse_integer(count) if count and replicas > 1 else offered,
+        gpus=None if mig else parse_integer(count) if count and replicas > 1 else offered_gpus,
         replicas=max(replicas, 1),
         mig=mig,
         product=product.replace("-SHARED", "").replace("-", " "),

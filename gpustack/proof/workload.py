@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from gpustack.ask.message import shorten_message
-from gpustack.probes.gpu.cluster import REFUSED
+from gpustack.probes.gpu.cluster import ADMISSION_ERROR
 from gpustack.probes.kubernetes.taints import CORDON_TOLERATION, GATE_TOLERATION, USER_TOLERATIONS
 from gpustack.probes.proof import GPU, PROCESS, PROOF_NAMESPACE, RUN
 from gpustack.process import name_process
@@ -144,7 +144,7 @@ def judge_pod(pod: PodResult, document: Mapping[str, Any]) -> PodResult:
             return judge_ending(pod, name, ending, status.get("reason", ""))
     if status.get("phase") == "Failed":
         condition = status.get("reason", "Failed")
-        stage: Stage = "ended" if condition == REFUSED else "stuck"
+        stage: Stage = "ended" if condition == ADMISSION_ERROR else "stuck"
         return replace(pod, stage=stage, reason=join_words(condition, status.get("message", "")))
     condition, reason = explain_wait(status, states)
     return replace(pod, stage="stuck" if condition in STUCK else "waiting", reason=reason)

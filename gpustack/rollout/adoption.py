@@ -10,7 +10,7 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.probes.control_plane.kubeadm import CONFIG
 from gpustack.probes.host.declaration import read_declaration
-from gpustack.probes.host.unrecorded_paths import UNRECORDED
+from gpustack.probes.host.unrecorded_paths import UNRECORDED_PATHS
 from gpustack.probes.kubernetes.cluster_leftovers import LEFTOVERS
 from gpustack.steps.other_cluster import find_foreign_servers
 
@@ -31,7 +31,7 @@ def list_adoptable(snapshot: Snapshot, names: Sequence[str] = ()) -> Mapping[str
 
 def list_adoptable_paths(view: View) -> Iterable[str]:
     try:
-        paths = view[UNRECORDED]
+        paths = view[UNRECORDED_PATHS]
         own_data = list_cluster_data(view, paths)
     except FactUnavailable:
         return ()

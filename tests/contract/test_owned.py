@@ -13,7 +13,7 @@ import yaml
 from gpustack.ask.egress import PATHS
 from gpustack.config.resources import PACKAGE, locate_playbooks
 from gpustack.probes.host.owned_resources import FILES as LOOKED_FOR
-from gpustack.probes.host.owned_resources import NO_TRACE, SEARCHED
+from gpustack.probes.host.owned_resources import NO_TRACE, SEARCHED_FOLDERS
 from gpustack.steps import STEPS
 from tests.contract.roles import list_tasks
 
@@ -164,7 +164,7 @@ def test_what_is_declared_is_looked_for_once() -> None:
     ]
     assert sorted(lacking) == []
     folders = {path for kinds_of_step in DECLARED_PATHS.values() for path in kinds_of_step.get("folder", ())}
-    assert {pattern.removesuffix("/*") for pattern in SEARCHED} <= folders
+    assert {pattern.removesuffix("/*") for pattern in SEARCHED_FOLDERS} <= folders
 
 
 def test_no_program_of_a_play_imports_from_the_folder_of_the_login() -> None:

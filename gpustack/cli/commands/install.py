@@ -107,7 +107,7 @@ def install(
     """Install or repair the cluster: show the plan, confirm, apply only what differs, verify."""
     hosts = session.open_for_change()
     from gpustack.cli.questions import agree_on_places, confirm
-    from gpustack.probes.host.unrecorded_paths import UNRECORDED
+    from gpustack.probes.host.unrecorded_paths import UNRECORDED_PATHS
     from gpustack.report.format import build_cleaner
     from gpustack.rollout.addresses import refuse_creation, refuse_unconfirmed
     from gpustack.rollout.adoption import describe_adoptable, list_adoptable
@@ -119,7 +119,7 @@ def install(
 
     steps, names = choose_steps(step_names), choose_hosts(hosts, limit)
     force = force or adopt
-    probes = (*select_probes(STEPS, hosts), *((UNRECORDED,) if adopt else ()))
+    probes = (*select_probes(STEPS, hosts), *((UNRECORDED_PATHS,) if adopt else ()))
     before = make_plan(session.gather(hosts, probes), steps, names)
     if step_names and (left_steps := list_left_steps(make_plan(before.snapshot, STEPS, names), steps)):
         session.report(Event("note", "", f"not part of --only, and differs: {', '.join(left_steps)}"))

@@ -75,7 +75,7 @@ def record_diagnostic(session: EngineSession, snapshot: "Snapshot", passed_nodes
     from gpustack.events import Event
     from gpustack.nodes.drain_plan import read_node_record
     from gpustack.nodes.gate import build_gate_command
-    from gpustack.probes.kubernetes.gate import DIAGNOSED, RESET
+    from gpustack.probes.kubernetes.gate import PASSED_DIAGNOSTIC, RESET
     from gpustack.probes.proof import NODES
 
     view = View(snapshot, CLUSTER)
@@ -83,5 +83,5 @@ def record_diagnostic(session: EngineSession, snapshot: "Snapshot", passed_nodes
     for name in (node for node in passed_nodes if gates.get(node) == RESET):
         with open_node_run(session, snapshot, ["gpu", "diag"]) as (run, writer):
             read = partial(read_node_record, snapshot.inventory, name, session.report, writer.via)
-            writer.change_node(name, read, lambda node: build_gate_command(node, DIAGNOSED))
+            writer.change_node(name, read, lambda node: build_gate_command(node, PASSED_DIAGNOSTIC))
             run.record(Event("changed", name, "the diagnostic has passed since the reset: a proof opens the gate"))

@@ -7,7 +7,7 @@ from gpustack.doctor.check import check
 from gpustack.doctor.checks.host.disk import FULL
 from gpustack.probes.control_plane.etcd import HEALTH, SLOW_REQUESTS
 from gpustack.probes.host.disk import DISK
-from gpustack.probes.host.system import NOW
+from gpustack.probes.host.system import HOST_TIME
 from gpustack.probes.kubernetes.scheduling import LEASE_RENEWAL
 
 # Slow writes in five minutes. A busy disk has a few; one that is too slow has them all the time.
@@ -48,14 +48,14 @@ def slow_for_no_other_reason(view: View) -> Result:
     return Result("other reasons for slow writes", "none", reason or "none", ok=bool(reason))
 
 
-@check("st-apiserver-readonly", LEASE_RENEWAL, NOW)
+@check("st-apiserver-readonly", LEASE_RENEWAL, HOST_TIME)
 def read_only(view: View) -> Result:
     """Check that the control plane renewed its leases, which it does every few seconds. The API may respond although it
     writes nothing."""
     latest = view[LEASE_RENEWAL]
     if latest is None:
         raise FactUnavailable("the control plane has no leases")
-    age = view[NOW] - latest.timestamp()
+    age = view[HOST_TIME] - latest.timestamp()
     return Result(
         "last lease renewal of the control plane", f"at most {STALE} s ago", f"{age:.0f} s ago", ok=age <= STALE
     )

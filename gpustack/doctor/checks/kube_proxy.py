@@ -8,7 +8,7 @@ from gpustack.doctor.check import check
 from gpustack.doctor.checks.node_lookup import list_own_node_entries
 from gpustack.doctor.checks.startup import require_settled_api
 from gpustack.probes.control_plane.control_plane import STATIC_PODS
-from gpustack.probes.control_plane.kubeadm import FILES, UNFINISHED
+from gpustack.probes.control_plane.kubeadm import FILES, UNFINISHED_CONFIG
 from gpustack.probes.firewall.service_rules import PROXY, PROXY_SET, Proxy
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubelet.join_endpoint import API_PATHS
@@ -25,7 +25,7 @@ def kube_proxy_down(view: View) -> Result:
     proxy, subject = view[PROXY], "kube-proxy"
     if not view[LEFTOVERS].servers:
         return build_ok_result(subject, "the host is not in a cluster yet")
-    if not view[FILES].lacks(UNFINISHED):
+    if not view[FILES].lacks(UNFINISHED_CONFIG):
         raise FactUnavailable("kubeadm, which adds it at its end, has not finished")
     missing_rules = find_missing_rules(proxy, view.spec.kube_proxy.mode)
     if proxy.listening:

@@ -12,11 +12,11 @@ from gpustack.command import Command
 from gpustack.doctor.states.state import AbnormalState, Kind, Observer
 from gpustack.doctor.states.workloads import find_workload
 from gpustack.probes.kubernetes.gpu_workloads import (
-    FAILED,
-    REFUSED,
+    FAILURE_TYPE,
+    PROGRESS_TYPE,
+    REFUSAL_TYPE,
     SHORT_DEPLOYMENTS,
     SHORT_JOBS,
-    STALLED,
     GpuWorkload,
 )
 from gpustack.probes.kubernetes.pod_states import FAILED_PODS, PENDING_PODS, Container
@@ -33,9 +33,9 @@ def observe_deployments(view: View) -> Iterator[AbnormalState]:
     their own, which says more."""
     for workload in list_workloads(view, view[SHORT_DEPLOYMENTS]):
         conditions = {condition.type: condition for condition in workload.conditions}
-        if refusal := conditions.get(REFUSED):
+        if refusal := conditions.get(REFUSAL_TYPE):
             yield build_state("deployment", workload, "pods-refused", refusal.message, refusal.changed_at)
-        elif stall := conditions.get(STALLED):
+        elif stall := conditions.get(PROGRESS_TYPE):
             pods = (pod for pod in view[PENDING_PODS] if pod.namespace == workload.namespace)
             members = tuple(f"pod {pod}" for pod in pods if find_workload(pod) == f"Deployment/{workload.name}")
             words = f"{stall.reason}: {stall.message}"
@@ -46,7 +46,7 @@ def observe_jobs(view: View) -> Iterator[AbnormalState]:
     """List Jobs of users that failed within a day, and those whose pods are refused."""
     refusals = {(refusal.namespace, refusal.name): refusal for refusal in view[REFUSED_PODS] if refusal.kind == "Job"}
     for workload in list_workloads(view, view[SHORT_JOBS]):
-        failure = next((condition for condition in workload.conditions if condition.type == FAILED), None)
+        failure = next((condition for condition in workload.conditions if condition.type == FAILURE_TYPE), None)
         refusal = refusals.get((workload.namespace, workload.name))
         if failure:
             is_recent = failure.changed_at is None or view.started_at - failure.changed_at < RECENT_FAILURE

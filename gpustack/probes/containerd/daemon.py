@@ -13,7 +13,7 @@ from gpustack.probes.parsing import parse_integer, parse_yaml_mapping
 from gpustack.probes.sections import index_sections, split_sections
 
 SOCKET = "unix:///run/containerd/containerd.sock"
-UNSERVED = "code = Unimplemented"
+NO_CRI_MESSAGE = "code = Unimplemented"
 """The message of crictl for a daemon that answers and has no CRI."""
 MANAGED_HEADER = "# Written by gpustack; a change here is undone by the next install."
 FOLDER = "/etc/containerd/"
@@ -83,7 +83,7 @@ def parse_runtime(answer: Answer) -> Runtime | None:
     says so.
     """
     if answer.rc != 0:
-        if answer.stdout and UNSERVED not in answer.stderr and is_unsettled(answer.stdout):
+        if answer.stdout and NO_CRI_MESSAGE not in answer.stderr and is_unsettled(answer.stdout):
             raise ValueError("just being started or stopped")
         return None
     config = load_json(answer.stdout)["config"]

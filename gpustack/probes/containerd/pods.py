@@ -65,14 +65,14 @@ class Sandbox:
 
 def parse_network(answer: Answer) -> Network:
     """Parse containerd's network. Raise ValueError or KeyError where the answer has another shape."""
-    (now,), files, (load_status,), status = parse_sections(answer.stdout, "now", "files", "loaded", "status")
+    (clock,), files, (load_status,), status = parse_sections(answer.stdout, "now", "files", "loaded", "status")
     conditions = {entry["type"]: entry for entry in load_json("{" + "\n".join(status))["status"]["conditions"]}
     condition = conditions["NetworkReady"]
     if condition["status"] not in (True, False):
         raise ValueError(condition["status"])
     times = [parse_integer(line) for line in files]
     return Network(
-        condition["status"] is True, load_json(load_status), parse_integer(now) - max(times) if times else None
+        condition["status"] is True, load_json(load_status), parse_integer(clock) - max(times) if times else None
     )
 
 

@@ -98,7 +98,7 @@ def parse_component_runs(answer: Answer) -> Mapping[str, ComponentRun]:
     """Parse the runs by component; crictl gives nanoseconds of the epoch. Raise ValueError where the answer has another
     shape."""
     first, _, rest = answer.stdout.partition("\n")
-    now = parse_integer(first)
+    current_time = parse_integer(first)
     if CONTAINER.sub("", rest):
         raise ValueError(answer.stdout)
     by_name: dict[str, list[tuple[int, int, bool]]] = {}
@@ -108,7 +108,7 @@ def parse_component_runs(answer: Answer) -> Mapping[str, ComponentRun]:
         )
     if not set(by_name) <= set(COMPONENTS):
         raise ValueError(sorted(by_name))
-    return {name: build_newest_run(now, sorted(starts)) for name, starts in by_name.items()}
+    return {name: build_newest_run(current_time, sorted(starts)) for name, starts in by_name.items()}
 
 
 def build_newest_run(current_time: int, starts: list[tuple[int, int, bool]]) -> ComponentRun:

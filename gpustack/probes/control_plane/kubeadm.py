@@ -17,7 +17,7 @@ KUBELET_CONF = "/etc/kubernetes/kubelet.conf"
 BOOTSTRAP = "/etc/kubernetes/bootstrap-kubelet.conf"
 CA, CA_KEY = "/etc/kubernetes/pki/ca.crt", "/etc/kubernetes/pki/ca.key"
 CONFIG = "/etc/kubernetes/gpustack-kubeadm.yaml"
-UNFINISHED = f"{CONFIG}.unfinished"
+UNFINISHED_CONFIG = f"{CONFIG}.unfinished"
 JOIN = "/run/gpustack-join.yaml"
 ROOTS = "/root/.kube/config"
 MODE, SERVER = re.compile(r"([0-7]{3,4}) (/.+)"), re.compile(r"(/[^:]+): *server: *(\S+)")
@@ -140,7 +140,7 @@ def has_join_token(answer: Answer) -> bool:
 # tokens are known without reading a secret. The id is that of playbooks/files/join-token.sh.
 SIGNATURE = "jws-kubeconfig-gpstck"
 
-PATHS = (*CONTROL_PLANE, CA, SUPER_ADMIN, KUBELET_CONF, BOOTSTRAP, UNFINISHED, JOIN, ROOTS)
+PATHS = (*CONTROL_PLANE, CA, SUPER_ADMIN, KUBELET_CONF, BOOTSTRAP, UNFINISHED_CONFIG, JOIN, ROOTS)
 FILES_SCRIPT = f"""
 stat -c '%a %n' {" ".join(PATHS)} 2>/dev/null
 grep -sHE '^ *server: ' {KUBELET_CONF} {BOOTSTRAP}

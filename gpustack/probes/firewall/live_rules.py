@@ -16,9 +16,9 @@ from gpustack.probes.sections import index_sections, split_sections
 # Kubernetes' own chains only ever narrow to services without endpoints and to marked packets. Flannel's accept what is
 # to be forwarded, but at the end of the chain: what stops a packet before them would be hidden. What cannot be asked
 # ends the script: rules that are not seen would be taken for none. ip6tables is asked only where it has a table.
-LIVE = Lines(read_script(__file__, "live.sh"))
+LIVE_SCRIPT = Lines(read_script(__file__, "live.sh"))
 
-STORED = Lines(r"""
+STORED_SCRIPT = Lines(r"""
 echo '== unit nftables'; systemctl show -p ExecStartPost nftables.service
 echo '== unit guard'; systemctl is-enabled gpustack-firewall-metrics.service 2>/dev/null
 echo '== unit node-ports'; systemctl is-enabled gpustack-firewall-node-ports.service 2>/dev/null
@@ -114,9 +114,9 @@ def parse_ssh_peers(lines: list[str]) -> tuple[tuple[int, ...], tuple[str, ...]]
     return tuple(sorted(ports)), tuple(sorted(clients))
 
 
-FIREWALL = Probe("firewall.live", LIVE, parse_firewall, limit=10, manual_command="iptables -S; nft list ruleset")
+FIREWALL = Probe("firewall.live", LIVE_SCRIPT, parse_firewall, limit=10, manual_command="iptables -S; nft list ruleset")
 STORED_RULES = Probe(
-    "firewall.stored", STORED, parse_stored_rules, manual_command="cat /etc/nftables.conf /etc/iptables/rules.v4"
+    "firewall.stored", STORED_SCRIPT, parse_stored_rules, manual_command="cat /etc/nftables.conf /etc/iptables/rules.v4"
 )
 
 __all__ = ["FIREWALL", "STORED_RULES", "Base", "Firewall", "Rule", "StoredRules"]

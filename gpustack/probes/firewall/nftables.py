@@ -27,7 +27,7 @@ FIELDS = {
     ("meta", "", "oif"): "outs",
 }
 VERSIONS = {"ip": 4, "ip6": 6, "ipv4": 4, "ipv6": 6}
-BESIDE = {"counter", "log", "comment", "mangle", "ct helper", "flow", "meter"}
+NEUTRAL_STATEMENTS = {"counter", "log", "comment", "mangle", "ct helper", "flow", "meter"}
 
 
 def parse_filter(tables: Iterable[str]) -> Filter:
@@ -73,7 +73,7 @@ def parse_rules(expressions: list[dict[str, Any]]) -> Iterator[Rule]:
         elif kind == "vmap":
             yield from expand_map(rule, operands)
             return
-        elif kind not in BESIDE:
+        elif kind not in NEUTRAL_STATEMENTS:
             rule = replace(rule, judged=False)
     yield rule
 

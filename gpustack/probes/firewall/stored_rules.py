@@ -73,8 +73,12 @@ def select_script(by_name: Mapping[str, list[str]], unit: str, path: str) -> lis
 
 def parse_plugin(lines: Iterable[str]) -> frozenset[str]:
     _, rules = iptables.parse_chains(line for line in lines if line.startswith("-A GPUSTACK-"))
-    into, through, out = (rules.get(f"ip filter GPUSTACK-{end}", ()) for end in ("IN", "FWD", "OUT"))
-    return list_passes(into, "input") | list_passes(through, "forward") | list_passes(out, "output")
+    input_rules, forward_rules, output_rules = (
+        rules.get(f"ip filter GPUSTACK-{end}", ()) for end in ("IN", "FWD", "OUT")
+    )
+    return (
+        list_passes(input_rules, "input") | list_passes(forward_rules, "forward") | list_passes(output_rules, "output")
+    )
 
 
 def parse_nftables(lines: Iterable[str]) -> frozenset[str]:
@@ -113,8 +117,8 @@ def parse_xml(text: str) -> set[str]:
         if rule.find("accept") is None:
             continue
         if sends and target is not None:
-            what = f"{port.get('protocol')} {{}} {port.get('port')}" if port is not None else "any {} all"
-            passes.add(f"out {what.format(target.get('address'))}")
+            template = f"{port.get('protocol')} {{}} {port.get('port')}" if port is not None else "any {} all"
+            passes.add(f"out {template.format(target.get('address'))}")
         elif forwards:
             passes |= {f"forward to {target.get('address')}"} if target is not None else set()
         elif port is not None:
@@ -131,11 +135,11 @@ def parse_ufw(lines: Iterable[str]) -> frozenset[str]:
         if source_port != "any" or not rest or rest[0] not in ("in", "out"):
             continue
         if action == "allow":
-            net, each = (
+            net, port_list = (
                 format_cidr(source if rest[0] == "in" else target),
                 ports.replace("any", "all").replace(":", "-"),
             )
-            passes |= {f"{rest[0]} {proto} {net} {port}" for port in each.split(",")}
+            passes |= {f"{rest[0]} {proto} {net} {port}" for port in port_list.split(",")}
         elif action == "route:allow" and (proto, ports) == ("any", "any"):
             passes.add(f"forward to {target}" if target != "0.0.0.0/0" else f"forward from {source}")
     return frozenset(passes)

@@ -34,8 +34,8 @@ def list_other_labels() -> dict[str, list[str]]:
     """List the labels of such metrics that alerts need, by the metric. Series of targets are listed without any."""
     labels: dict[str, list[str]] = {name: [] for name in TARGET_SERIES if name in list_needed_words()}
     for word in sorted(list_needed_words()):
-        if found := re.fullmatch(r"(\w+)\{(\w+)\}", word):
-            labels.setdefault(found[1], []).append(found[2])
+        if match := re.fullmatch(r"(\w+)\{(\w+)\}", word):
+            labels.setdefault(match[1], []).append(match[2])
     return labels
 
 
@@ -49,8 +49,8 @@ def build_expression() -> str:
         f'group by (__name__) ({{__name__=~"{"|".join(plain)}"}})',
     ]
     for name, names in labels.items():
-        selected = EXPORTERS.format(name=name) if name in TARGET_SERIES else name
-        parts.append(f"group by ({', '.join(('__name__', *names))}) ({selected})")
+        selector = EXPORTERS.format(name=name) if name in TARGET_SERIES else name
+        parts.append(f"group by ({', '.join(('__name__', *names))}) ({selector})")
     return " or ".join(f'label_replace({part}, "{NAME}", "$1", "__name__", "(.+)")' for part in parts)
 
 
@@ -71,7 +71,7 @@ def parse_inputs(answer: Answer) -> AlertInputs:
 
 def list_words(name: str) -> Iterator[str]:
     """List the words of the table of needs for the name of a metric of the exporter."""
-    yield find_original(found[0]).name if (found := find_fields(name)) else name
+    yield find_original(fields[0]).name if (fields := find_fields(name)) else name
 
 
 ALERT_INPUTS = Probe("dcgm.alert-inputs", build_query(build_expression()), parse_inputs)

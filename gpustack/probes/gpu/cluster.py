@@ -16,7 +16,7 @@ RESOURCE = "nvidia.com/gpu"
 SHARED_RESOURCE = "nvidia.com/gpu.shared"
 """The name of GPUs that the device plugin shares and renames (renameByDefault, NVIDIA/k8s-device-plugin README)."""
 RESOURCES = "nvidia.com/"  # MIG instances have names of their own
-REFUSED = "UnexpectedAdmissionError"
+ADMISSION_ERROR = "UnexpectedAdmissionError"
 RELEASE = "meta.helm.sh/release-name"
 GPU_LABELS = tuple(f"feature.node.kubernetes.io/pci-{part}.present" for part in ("10de", "0302_10de", "0300_10de"))
 """Labels of NFD by which the operator knows a node with GPUs; it compares whole keys, and the value `true`
@@ -78,7 +78,7 @@ def parse_stranded_pods(answer: Answer) -> tuple[Pod, ...]:
     pods = []
     for entry in list_objects(answer):
         status = entry.get("status", {})
-        if status.get("reason") == REFUSED and RESOURCES in status.get("message", ""):
+        if status.get("reason") == ADMISSION_ERROR and RESOURCES in status.get("message", ""):
             metadata = entry["metadata"]
             pods.append(Pod(metadata["namespace"], metadata["name"], entry.get("spec", {}).get("nodeName", "")))
     return tuple(pods)
@@ -87,14 +87,14 @@ def parse_stranded_pods(answer: Answer) -> tuple[Pod, ...]:
 def parse_gpu_node(entry: dict[str, dict[str, dict[str, str]]]) -> GpuNode:
     metadata, status = entry["metadata"], entry["status"]
     labels = metadata.get("labels", {})
-    about = ("nvidia.com/", "feature.node.kubernetes.io/pci-")
+    prefixes = ("nvidia.com/", "feature.node.kubernetes.io/pci-")
     allocatable, capacity = status.get("allocatable", {}), status.get("capacity", {})
     slices = {key: parse_quantity(value) for key, value in allocatable.items() if key.startswith("nvidia.com/mig-")}
     resource = find_resource(allocatable)
     return GpuNode(
         str(metadata["name"]),
         status["nodeInfo"]["machineID"],
-        {key: value for key, value in labels.items() if key.startswith(about)},
+        {key: value for key, value in labels.items() if key.startswith(prefixes)},
         parse_quantity(capacity.get(resource, "0")),
         parse_quantity(allocatable.get(resource, "0")),
         slices,
@@ -127,15 +127,15 @@ def find_withheld(
 def parse_policies(answer: Answer) -> tuple[Policy, ...] | None:
     """Parse the ClusterPolicies, or None while the API does not know the kind. Raise ValueError where it refuses for
     another reason."""
-    known = list_objects_if_known(answer)
-    if known is None:
+    policy_objects = list_objects_if_known(answer)
+    if policy_objects is None:
         return None
     policies = []
-    for entry in known:
+    for entry in policy_objects:
         status = entry.get("status", {})
         conditions = {raw_condition["type"]: raw_condition for raw_condition in status.get("conditions", ())}
-        failed = conditions.get("Error", {}).get("status") == "True"
-        condition = conditions.get("Error" if failed else "Ready", {})
+        has_failed = conditions.get("Error", {}).get("status") == "True"
+        condition = conditions.get("Error" if has_failed else "Ready", {})
         release = entry["metadata"].get("annotations", {}).get(RELEASE, "")
         policies.append(
             Policy(

@@ -53,11 +53,11 @@ def parse_counters(answer: Answer) -> dict[str, str]:
 
 def parse_monitors(answer: Answer) -> tuple[Monitor, ...] | None:
     """Parse the monitors that select the exporter's Service, or None while the API does not know the kind."""
-    known = list_objects_if_known(answer)
-    if known is None:
+    monitor_objects = list_objects_if_known(answer)
+    if monitor_objects is None:
         return None
     monitors = []
-    for entry in known:
+    for entry in monitor_objects:
         match_labels = entry["spec"].get("selector", {}).get("matchLabels", {})
         if match_labels and match_labels.items() <= APP.items():
             monitors.append(Monitor(entry["metadata"]["namespace"], entry["metadata"]["name"]))

@@ -86,22 +86,27 @@ def parse_gpu_driver(answer: Answer) -> GpuDriver:
     if answer.stdout == f"{NO_GPU}\n":
         return GpuDriver()
     lines = [line.partition(" ") for line in answer.stdout.splitlines()]
-    values = {what: value for what, _, value in lines}
-    words = {what for what, gap, _ in lines if not gap}
+    values = {name: value for name, _, value in lines}
+    words = {name for name, gap, _ in lines if not gap}
     if len(values) < len(lines) or words - set(WORDS) or set(values) - words - OPTIONAL != VALUES:
         raise ValueError(answer.stdout[:80])
     module, library = values["module"], values["library"]
-    loaded, named = VERSION.search(module), LIBRARY.fullmatch(library)
-    if (module != "-" and not loaded) or (library != "-" and not named) or values["persistence"] not in PERSISTENCE:
+    module_match, library_match = VERSION.search(module), LIBRARY.fullmatch(library)
+    if (
+        (module != "-" and not module_match)
+        or (library != "-" and not library_match)
+        or values["persistence"] not in PERSISTENCE
+    ):
         raise ValueError(answer.stdout[:80])
     if (key := values.get("key", "")) and not PATH.fullmatch(key):
         raise ValueError(key)
     if (installer := values.get("installer", "")) not in INSTALLERS:
         raise ValueError(installer)
-    nouveau, blacklisted, secure_boot, enrolled, uninstaller = (word in words for word in WORDS)
+    has_nouveau, is_blacklisted, has_secure_boot, is_enrolled, has_uninstaller = (word in words for word in WORDS)
     return GpuDriver(
-        loaded[0] if loaded else "", named[1] if named else "", nouveau, blacklisted, secure_boot, enrolled,
-        uninstaller, values["persistence"], key, installer, parse_kind(module),  # type: ignore[arg-type]
+        module_match[0] if module_match else "", library_match[1] if library_match else "",
+        has_nouveau, is_blacklisted, has_secure_boot, is_enrolled, has_uninstaller,
+        values["persistence"], key, installer, parse_kind(module),  # type: ignore[arg-type]
     )  # fmt: skip
 
 
@@ -116,21 +121,21 @@ def parse_smi(answer: Answer) -> Smi:
     is another."""
     if answer.stdout == f"{NO_GPU}\n":
         return Smi("absent")
-    *lines, last = [line for line in answer.stdout.splitlines() if line.strip()]
-    if last in ("absent", "hangs"):
-        return Smi("absent" if last == "absent" else "hangs")
-    word, _, rc = last.partition(" ")
+    *lines, status_line = [line for line in answer.stdout.splitlines() if line.strip()]
+    if status_line in ("absent", "hangs"):
+        return Smi("absent" if status_line == "absent" else "hangs")
+    word, _, rc = status_line.partition(" ")
     if word != "rc":
-        raise ValueError(last[:80])
+        raise ValueError(status_line[:80])
     end = lines.index("rows") if "rows" in lines else len(lines)
-    shown, remapped = [line.strip() for line in lines[:end]], lines[end + 1 :]
-    matches = [match for line in shown if (match := GPU_ROW.fullmatch(line))]
+    output_lines, remapping_lines = [line.strip() for line in lines[:end]], lines[end + 1 :]
+    matches = [match for line in output_lines if (match := GPU_ROW.fullmatch(line))]
     gpus = tuple(match["address"].lower()[4:] for match in matches)
     modes = tuple(match["mode"] for match in matches if match["mode"] in COMPUTE_MODES)
-    others = [line for line in shown if not GPU_ROW.fullmatch(line)]
-    message = shorten_message(others[0]) if others else ""
+    messages = [line for line in output_lines if not GPU_ROW.fullmatch(line)]
+    message = shorten_message(messages[0]) if messages else ""
     all_modes = modes if len(modes) == len(gpus) else ()
-    return Smi("ended", parse_integer(rc), gpus, message, parse_rows(remapped), all_modes)
+    return Smi("ended", parse_integer(rc), gpus, message, parse_rows(remapping_lines), all_modes)
 
 
 def parse_rows(lines: Sequence[str]) -> tuple[str, ...] | None:

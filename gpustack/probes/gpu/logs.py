@@ -21,7 +21,7 @@ from gpustack.probes.parsing import parse_integer
 XID = re.compile(r"NVRM: Xid \(PCI:([0-9a-fA-F:.]+)(?: GPU-I:\d+)?(?: GPU-CI:\d+)?\): (\d{1,4})\b")
 # A message of several lines, of which only the first has a time and an address (NVIDIA/NVSentinel#155), or of one.
 SUBJECT = re.compile(r"NVRM: (?:The NVIDIA )?GPU (?:at )?(?:PCI:)?([0-9a-fA-F:.]+[0-9a-fA-F])")
-OFF_THE_BUS, LOST = "fallen off the bus", 79
+OFF_THE_BUS, OFF_THE_BUS_XID = "fallen off the bus", 79
 UPTIME = re.compile(r"\[ *(\d+)\.\d+\]")
 PATTERNS = {
     "no-profiling": "Not collecting DCP metrics|Profiling is not supported for this group",
@@ -104,7 +104,7 @@ def parse_kernel_log(answer: Answer) -> KernelLog:
     if heading != "== " or (uptime and not re.fullmatch(r" \d+", uptime)):
         raise ValueError(first[:80])
     xid_lines = parse_xid_lines(lines, parse_integer(uptime[1:]) if uptime else None)
-    rejections = [line for line in lines if re.search(REFUSED, line)]
+    rejections = [line for line in lines if re.search(MODULE_REFUSAL, line)]
     adapter = [line for line in lines if re.search(ADAPTER, line)]
     return KernelLog(tuple(dict.fromkeys(xid_lines)), select_last_line(rejections), select_last_line(adapter))
 
@@ -115,15 +115,15 @@ def parse_xid_lines(lines: Sequence[str], uptime: int | None) -> Iterator[XidLin
     for line in lines:
         time = UPTIME.match(line)
         # Continued lines have no time of their own. A clock that ran backwards gives no age.
-        since = None if time is None or uptime is None else uptime - parse_integer(time[1])
-        since = None if since is not None and since < 0 else since
+        line_age = None if time is None or uptime is None else uptime - parse_integer(time[1])
+        line_age = None if line_age is not None and line_age < 0 else line_age
         if match := XID.search(line):
-            yield XidLine(match[1].lower(), parse_integer(match[2]), since)
+            yield XidLine(match[1].lower(), parse_integer(match[2]), line_age)
             continue
         if subject := SUBJECT.search(line):
-            address, age = subject[1].lower().split(".")[0], since
+            address, age = subject[1].lower().split(".")[0], line_age
         if OFF_THE_BUS in line and address:
-            yield XidLine(address, LOST, age)
+            yield XidLine(address, OFF_THE_BUS_XID, age)
             address = ""
 
 
@@ -131,16 +131,16 @@ def select_last_line(lines: list[str]) -> str:
     return shorten_message(lines[-1].strip()) if lines else ""
 
 
-REFUSED = "Loading of .*module.* rejected|Key was rejected by service"
+MODULE_REFUSAL = "Loading of .*module.* rejected|Key was rejected by service"
 ADAPTER = "RmInitAdapter failed|Cannot initialize GSP firmware"
-ALL = "|".join(PATTERNS.values())
+ALL_PATTERNS = "|".join(PATTERNS.values())
 # A container's runs are files 0.log, 1.log, …; the newest is the present one, or the last that failed. Where no block
 # is free, nothing is logged any more: that no log says something is no answer.
 LOGS = Probe(
     "gpu.logs",
     Lines(
         ONLY_WITH_GPU
-        + read_script(__file__, "logs.sh").replace("PATTERNS", ALL).replace("WRITABLE", build_space_test("."))
+        + read_script(__file__, "logs.sh").replace("PATTERNS", ALL_PATTERNS).replace("WRITABLE", build_space_test("."))
     ),
     parse_logs,
     manual_command="tail /var/log/pods/gpu-operator_*/*/*.log",
@@ -152,7 +152,7 @@ KERNEL_LOG = Probe(
         + rf"""read -r up _ </proc/uptime || exit
 echo "== kernel ${{up%.*}}"
 output=$(dmesg) || exit
-output=$(printf '%s\n' "$output" | grep -aE 'NVRM: Xid|NVRM: The NVIDIA GPU|{OFF_THE_BUS}|{REFUSED}|{ADAPTER}')
+output=$(printf '%s\n' "$output" | grep -aE 'NVRM: Xid|NVRM: The NVIDIA GPU|{OFF_THE_BUS}|{MODULE_REFUSAL}|{ADAPTER}')
 [ -z "$output" ] || printf '%s\n' "$output" | tr -cd '\11\12\40-\176' | tail -n 100
 exit 0"""
     ),

@@ -157,7 +157,7 @@ GPU_KERNELS = Probe(
     manual_command="dkms status; ls /lib/modules",
 )
 # Whether unattended-upgrades is installed and runs by itself, for which apt.systemd.daily needs both settings.
-UNATTENDED = Probe(
+UNATTENDED_UPGRADES = Probe(
     "gpu.unattended-upgrades",
     Lines(
         f"""{ONLY_WITH_GPU}enabled=1 interval=0

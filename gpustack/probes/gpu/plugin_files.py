@@ -59,8 +59,10 @@ def parse_plugin_files(answer: Answer) -> PluginFiles | None:
     parts = index_sections(split_sections(answer.stdout))
     marks = tuple(line for line in parts["marks"] if line in MARKS)
     times = [line.split(" ") for line in parts["sockets"]]
-    newest_times = {kind: max([parse_integer(time) for name, time in times if (name == "kubelet.sock") == own] or [0])
-            for kind, own in (("kubelet", True), ("plugin", False))}  # fmt: skip
+    newest_times = {
+        kind: max([parse_integer(time) for name, time in times if (name == "kubelet.sock") == is_own] or [0])
+        for kind, is_own in (("kubelet", True), ("plugin", False))
+    }
     switches, unit = parts["fabric"]
     if unit not in UNIT:
         raise ValueError(unit[:40])

@@ -53,8 +53,8 @@ class ExporterPod:
 def parse_policy_settings(answer: Answer) -> tuple[PolicySettings, ...] | None:
     """Parse the settings, or None while the API does not know the kind. Raise ValueError where it refuses for another
     reason."""
-    known = list_objects_if_known(answer)
-    return None if known is None else tuple(parse_policy_entry(entry) for entry in known)
+    policy_objects = list_objects_if_known(answer)
+    return None if policy_objects is None else tuple(parse_policy_entry(entry) for entry in policy_objects)
 
 
 def parse_policy_entry(entry: Any) -> PolicySettings:

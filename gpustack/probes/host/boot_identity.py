@@ -20,8 +20,8 @@ class BootIdentity:
 
 def parse_boot_identity(answer: Answer) -> BootIdentity:
     """Parse the boot. Raise ValueError or KeyError for an answer of another shape."""
-    identity, seconds, required = answer.stdout.split()
-    return BootIdentity(identity, datetime.fromtimestamp(parse_integer(seconds), UTC), FLAGS[required])
+    identity, seconds, reboot_flag = answer.stdout.split()
+    return BootIdentity(identity, datetime.fromtimestamp(parse_integer(seconds), UTC), FLAGS[reboot_flag])
 
 
 BOOT_IDENTITY = Probe(

@@ -10,7 +10,7 @@ from gpustack.probes.log_lines import strip_prefix
 from gpustack.probes.parsing import parse_integer
 from gpustack.probes.sections import split_sections
 
-KILLED = ("2", "3")
+SIGNAL_CODES = ("2", "3")
 """Values of ExecMainCode for a process that a signal ended: CLD_KILLED and CLD_DUMPED of waitid(2). Its status is then
 the number of the signal."""
 
@@ -38,7 +38,7 @@ def parse_failed_unit(name: str, lines: list[str]) -> FailedUnit:
     properties = dict(line.split("=", 1) for line in lines if not line.startswith("| "))
     messages = tuple(shorten_message(strip_prefix(line[2:])) for line in lines if line.startswith("| ") and line[2:])
     code, status = properties.get("ExecMainCode", "0"), properties.get("ExecMainStatus", "0")
-    ended_by = "signal" if code in KILLED else "exit status"
+    ended_by = "signal" if code in SIGNAL_CODES else "exit status"
     changed_at = properties.get("ChangedAt")
     return FailedUnit(
         name,

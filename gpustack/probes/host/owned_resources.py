@@ -14,7 +14,7 @@ from gpustack.ask.script_file import read_script
 from gpustack.probes.host.declaration import read_declaration
 
 # Folders in which everything is looked for, so that files that others put there are named when they stay.
-SEARCHED = (
+SEARCHED_FOLDERS = (
     "/etc/kubernetes/pki", "/etc/kubernetes/gpustack-flannel/*", "/etc/kubernetes/gpustack-storage/*",
     "/var/lib/gpustack-cluster/charts/*", "/etc/gpustack-cluster/standalone/receivers/*",
 )  # fmt: skip
@@ -47,19 +47,19 @@ def find_reset_step(step: str, kind: str, path: str) -> str:
 def list_traced_paths() -> Mapping[str, tuple[str, ...]]:
     """List the declared files, data and private folders by the step whose reset removes them. Data that matches a
     pattern is recorded together, and no single file of it by its name."""
-    traced: dict[str, list[str]] = {step: [] for step in RESET_STEPS}
-    declared = (
+    paths_by_step: dict[str, list[str]] = {step: [] for step in RESET_STEPS}
+    declared_paths = (
         (step, kind, path)
         for step, kinds in read_declaration().items()
         for kind in ("file", "data", "private")
         for path in kinds.get(kind, ())
         if not (kind == "data" and "*" in path) and not any(fnmatch.fnmatchcase(path, name) for name in NO_TRACE)
     )
-    for step, kind, path in declared:
-        folder = next((name for name in SEARCHED if path.startswith(f"{name.removesuffix('/*')}/")), path)
-        if not any(folder in paths for paths in traced.values()):
-            traced[find_reset_step(step, kind, path)].append(folder)
-    return {step: tuple(paths) for step, paths in traced.items()}
+    for step, kind, path in declared_paths:
+        folder = next((name for name in SEARCHED_FOLDERS if path.startswith(f"{name.removesuffix('/*')}/")), path)
+        if not any(folder in paths for paths in paths_by_step.values()):
+            paths_by_step[find_reset_step(step, kind, path)].append(folder)
+    return {step: tuple(paths) for step, paths in paths_by_step.items()}
 
 
 FILES = list_traced_paths()

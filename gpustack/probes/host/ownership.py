@@ -74,11 +74,11 @@ def parse_ownership(answer: Answer) -> Ownership:
 
 def parse_thing(line: dict[str, Any]) -> Thing:
     """Parse one line. Raise ValueError where a field is no text, KeyError where one is missing."""
-    path, kind, before, after, cluster, run, at, now = (line[name] for name in FIELDS)
+    path, kind, before, after, cluster, run, recorded_at, present_state = (line[name] for name in FIELDS)
     if not all(isinstance(line[name], str) for name in FIELDS):
         raise ValueError(line)
-    record = Record(kind, path, before, after, cluster, run, at) if before else None
-    return Thing(path, kind, record, now or None)
+    record = Record(kind, path, before, after, cluster, run, recorded_at) if before else None
+    return Thing(path, kind, record, present_state or None)
 
 
 OWNERSHIP = Probe(

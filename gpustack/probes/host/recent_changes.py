@@ -53,15 +53,15 @@ def parse_apt_actions(answer: Answer) -> tuple[AptAction, ...]:
 
 
 def parse_file_times(answer: Answer) -> FileTimes:
-    (now,), booted, files = parse_sections(answer.stdout, "now", "booted", "files")
-    stamp = booted[0].removeprefix("@") if booted else ""
+    (clock,), boot_lines, files = parse_sections(answer.stdout, "now", "booted", "files")
+    stamp = boot_lines[0].removeprefix("@") if boot_lines else ""
     modified_files = []
     for line in files:
         modified_at, path = line.split(" ", 1)
         if not path.startswith("/"):
             raise ValueError(line)
         modified_files.append((path, parse_integer(modified_at.partition(".")[0])))
-    return FileTimes(parse_integer(now), parse_integer(stamp) if stamp else None, tuple(modified_files))
+    return FileTimes(parse_integer(clock), parse_integer(stamp) if stamp else None, tuple(modified_files))
 
 
 # apt writes the host's local time, which is compared with the same; only what is new is made a number of.

@@ -154,7 +154,7 @@ df -k --output=avail /var | { read -r _ && read -r free && echo "$free"; }"""),
     parse_capacity,
     manual_command="nproc --all; grep MemTotal /proc/meminfo; df -Pk /var",
 )
-NOW = Probe("system.time", Lines("date +%s"), parse_time)
+HOST_TIME = Probe("system.time", Lines("date +%s"), parse_time)
 CGROUP = Probe("system.cgroup", Lines("stat -fc %T /sys/fs/cgroup"), parse_cgroup_version)
 PYTHON = Probe(
     "system.python",

@@ -43,7 +43,10 @@ def parse_units(answer: Answer) -> Mapping[str, Unit | None]:
 
     Raise ValueError where no unit is shown: systemctl also shows units that do not exist.
     """
-    units = {name: build_unit(properties, now) for name, properties, now in parse_unit_blocks(answer.stdout)}
+    units = {
+        name: build_unit(properties, current_time)
+        for name, properties, current_time in parse_unit_blocks(answer.stdout)
+    }
     if not units:
         raise ValueError("no unit")
     return units
@@ -53,8 +56,8 @@ def parse_unit_blocks(text: str) -> list[tuple[str, Mapping[str, str], int | Non
     """Parse for each unit the properties that systemctl shows, and the host's clock then, in seconds of the epoch."""
     blocks = [dict(line.split("=", 1) for line in part.splitlines()) for part in text.strip().split("\n\n")]
     clocks = [parse_integer(block["Now"]) for block in blocks if "Now" in block]
-    now = clocks[0] if clocks else None
-    return [(block["Id"].removesuffix(".service"), block, now) for block in blocks if "Now" not in block]
+    current_time = clocks[0] if clocks else None
+    return [(block["Id"].removesuffix(".service"), block, current_time) for block in blocks if "Now" not in block]
 
 
 def build_unit(properties: Mapping[str, str], current_time: int | None) -> Unit | None:
@@ -67,20 +70,22 @@ def build_unit(properties: Mapping[str, str], current_time: int | None) -> Unit 
     if properties["LoadState"] == "not-found":
         return None
     active_since, state = parse_systemd_time(properties["ActiveEnterTimestamp"]), properties["ActiveState"]
-    failed = properties.get("SubState") in (None, "auto-restart") and properties.get("Result") != "success"
+    has_failed = properties.get("SubState") in (None, "auto-restart") and properties.get("Result") != "success"
     restarts = parse_integer(properties.get("NRestarts", "0"))
-    restarted = restarts > 0 and not is_recent(properties.get("ActiveExitTimestamp", ""), current_time)
-    moving = state in ("activating", "deactivating") and not failed and not restarted
+    has_restarted = restarts > 0 and not is_recent(properties.get("ActiveExitTimestamp", ""), current_time)
+    is_moving = state in ("activating", "deactivating") and not has_failed and not has_restarted
     age = current_time - active_since if current_time is not None and active_since is not None else None
-    ended = properties.get("Result", "success") != "success" or (state == "activating" and (failed or restarted))
-    return Unit(state == "active", properties["UnitFileState"], active_since, moving, age, restarts, ended)
+    has_ended = properties.get("Result", "success") != "success" or (
+        state == "activating" and (has_failed or has_restarted)
+    )
+    return Unit(state == "active", properties["UnitFileState"], active_since, is_moving, age, restarts, has_ended)
 
 
 def is_unsettled(text: str) -> bool:
     """Tell whether a shown unit is being started, or was a moment ago."""
-    for _, properties, now in parse_unit_blocks(text):
-        unit = build_unit(properties, now)
-        if unit and (unit.moving or (unit.active and is_recent(properties["ActiveEnterTimestamp"], now))):
+    for _, properties, current_time in parse_unit_blocks(text):
+        unit = build_unit(properties, current_time)
+        if unit and (unit.moving or (unit.active and is_recent(properties["ActiveEnterTimestamp"], current_time))):
             return True
     return False
 

@@ -15,7 +15,7 @@ def parse_paths(answer: Answer) -> tuple[str, ...]:
     return paths
 
 
-UNRECORDED = Probe(
+UNRECORDED_PATHS = Probe(
     "owned.unrecorded",
     Lines(f"""recorded=$(sed -n 's/^"\\(\\/[^"]*\\)": .*/\\1/p' {RECORD} 2>/dev/null)
 ask() {{

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.probes.parsing import parse_integer
 
-DENIED = re.compile(
+DENIAL_LINE = re.compile(
     r'([0-9]{1,18})\.[0-9]++ (?:(?!apparmor=").)*+apparmor="DENIED" operation="signal"'
     r'(?:(?! profile=").)*+ profile="([^"]*+)"(?:(?! peer=").)*+ peer="([^"]*+)"'
 )
@@ -32,13 +32,13 @@ class Denial:
 
 
 def parse_inotify(answer: Answer) -> Inotify:
-    limit, used_instances, refused = answer.stdout.split()
-    return Inotify(parse_integer(limit), parse_integer(used_instances), {"0": False, "1": True}[refused])
+    limit, used_instances, refusal_flag = answer.stdout.split()
+    return Inotify(parse_integer(limit), parse_integer(used_instances), {"0": False, "1": True}[refusal_flag])
 
 
 def parse_denials(answer: Answer) -> tuple[Denial, ...]:
     """Parse the denied signals. Raise ValueError where a line has another shape."""
-    matches = [DENIED.match(line) for line in answer.stdout.splitlines()]
+    matches = [DENIAL_LINE.match(line) for line in answer.stdout.splitlines()]
     if not all(matches):
         raise ValueError(answer.stdout)
     return tuple(Denial(parse_integer(match[1]), match[2], match[3]) for match in matches if match)

@@ -60,10 +60,10 @@ def parse_answer_sections(answer: Answer, *names: str) -> list[list[str]]:
 
 def parse_modules(answer: Answer) -> Modules:
     working, at_boot, apparmor = parse_answer_sections(answer, "working", "boot", "apparmor")
-    if odd := set(working) - KERNEL_MODULES:
-        raise ValueError(f"unknown values: {sorted(odd)}")
-    named = {line.strip() for line in at_boot if line.strip() and line.strip()[0] not in "#;"}
-    return Modules(frozenset(working), frozenset(named), apparmor == ["Y"])
+    if unknown_modules := set(working) - KERNEL_MODULES:
+        raise ValueError(f"unknown values: {sorted(unknown_modules)}")
+    module_names = {line.strip() for line in at_boot if line.strip() and line.strip()[0] not in "#;"}
+    return Modules(frozenset(working), frozenset(module_names), apparmor == ["Y"])
 
 
 def parse_sysctls(answer: Answer) -> Sysctls:
@@ -80,8 +80,8 @@ def parse_sysctls(answer: Answer) -> Sysctls:
             file = header[1]
         elif "=" in line and not line.lstrip().startswith(("#", ";")):
             name, value = (part.strip() for part in line.split("=", 1))
-            dotted = name.lstrip("-").replace("/", ".")
-            key = ALIASES.get(dotted, dotted)
+            dotted_name = name.lstrip("-").replace("/", ".")
+            key = ALIASES.get(dotted_name, dotted_name)
             if key in settings:
                 settings[key].append(Setting(file, value))
     return Sysctls(values, {key: tuple(setting) for key, setting in settings.items()})
@@ -92,12 +92,12 @@ def parse_swap(answer: Answer) -> Swap:
     if not active or not active[0].startswith("Filename"):
         raise ValueError("not the format of /proc/swaps")
     fields = [line.split() for line in fstab]
-    mounted = [line for line, words in zip(fstab, fields, strict=True) if len(words) > 2 and words[2] == "swap"]
-    listed = [words for line in units if len(words := line.split()) > 1 and words[0] != "swap.target"]
+    fstab_lines = [line for line, words in zip(fstab, fields, strict=True) if len(words) > 2 and words[2] == "swap"]
+    swap_units = [words for line in units if len(words := line.split()) > 1 and words[0] != "swap.target"]
     return Swap(
         tuple(line.split()[0] for line in active[1:]),
-        tuple(line for line in mounted if not line.lstrip().startswith("#")),
-        tuple(words[0] for words in listed if words[1] in RETURNING),
+        tuple(line for line in fstab_lines if not line.lstrip().startswith("#")),
+        tuple(words[0] for words in swap_units if words[1] in RETURNING),
     )
 
 

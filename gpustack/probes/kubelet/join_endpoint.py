@@ -32,13 +32,13 @@ def parse_attempt(line: str) -> ConnectionAttempt:
     are a truncated line. Raise ValueError where the line has another shape.
     """
     place, curl_rc, seconds, *reasons = line.split(" ", 3)
-    whole, _, rest = seconds.partition(".")
-    if len(rest) != 6:
+    whole_seconds, _, fraction = seconds.partition(".")
+    if len(fraction) != 6:
         raise ValueError(seconds)
-    connected = parse_integer(whole) > 0 or parse_integer(rest) > 0
-    if parse_integer(curl_rc) == 0 and not connected:
+    has_connected = parse_integer(whole_seconds) > 0 or parse_integer(fraction) > 0
+    if parse_integer(curl_rc) == 0 and not has_connected:
         raise ValueError(line)
-    return ConnectionAttempt(place, parse_integer(curl_rc), connected, reasons[0] if reasons else "")
+    return ConnectionAttempt(place, parse_integer(curl_rc), has_connected, reasons[0] if reasons else "")
 
 
 def parse_source_attempt(answer: Answer) -> ConnectionAttempt:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.ask.script_file import read_script
 from gpustack.probes.containerd.daemon import SOCKET
-from gpustack.probes.control_plane.kubeadm import CONFIG, UNFINISHED
+from gpustack.probes.control_plane.kubeadm import CONFIG, UNFINISHED_CONFIG
 from gpustack.probes.parsing import FLAGS
 from gpustack.probes.sections import index_sections, split_sections
 
@@ -30,13 +30,13 @@ def parse_membership(answer: Answer) -> Membership:
     """Parse the membership. Raise ValueError or KeyError where the answer has another shape."""
     parts = index_sections(split_sections(answer.stdout))
     subject = re.search(r"CN ?= ?system:node:(\S+)", " ".join(parts["node"]))
-    (made,), (etcd,), pods = parts["made"], parts["etcd"], parts["pods"]
+    (managed_flag,), (etcd,), pods = parts["made"], parts["etcd"], parts["pods"]
     if pods != ["unknown"] and not all(pod.count("/") == 1 for pod in pods):
         raise ValueError(pods)
     return Membership(
         cluster=parts["cluster"][0] if parts["cluster"] else "",
         node=subject[1] if subject else "",
-        is_managed=FLAGS[made],
+        is_managed=FLAGS[managed_flag],
         etcd=FLAGS[etcd],
         pods=None if pods == ["unknown"] else tuple(sorted(pods)),
     )
@@ -47,7 +47,7 @@ MEMBERSHIP = Probe(
     Lines(
         read_script(__file__, "membership.sh")
         .replace("CONFIG", CONFIG)
-        .replace("UNFINISHED", UNFINISHED)
+        .replace("UNFINISHED", UNFINISHED_CONFIG)
         .replace("SOCKET", SOCKET)
     ),
     parse_membership,

@@ -40,10 +40,10 @@ def parse_applied_objects(answer: Answer) -> Mapping[str, AppliedObject] | None:
 
     Raise ValueError where it refuses for another reason.
     """
-    known = list_objects_if_known(answer)
-    if known is None:
+    objects = list_objects_if_known(answer)
+    if objects is None:
         return None
-    metadata = [entry["metadata"] for entry in known]
+    metadata = [entry["metadata"] for entry in objects]
     return {
         f"{object_metadata.get('namespace', '')}/{object_metadata['name']}": parse_applied_object(object_metadata)
         for object_metadata in metadata
@@ -68,8 +68,8 @@ def list_leaves(fields: Mapping[str, Any], path: Path = ()) -> Iterator[Path]:
         yield path
     for key, value in inner.items():
         kind, _, name = key.partition(":")
-        named = ",".join(map(str, load_json(name).values())) if kind == "k" else name
-        yield from list_leaves(value, (*path, named))
+        segment = ",".join(map(str, load_json(name).values())) if kind == "k" else name
+        yield from list_leaves(value, (*path, segment))
 
 
 def build_probe(id: str, path: str) -> Probe[Mapping[str, AppliedObject] | None]:

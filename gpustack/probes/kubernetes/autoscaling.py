@@ -54,17 +54,21 @@ def parse_api_service(answer: Answer) -> ApiService | None:
 def parse_scaling(entry: Any) -> Scaling:
     conditions = {condition["type"]: condition for condition in entry.get("status", {}).get("conditions") or ()}
     candidates = (conditions[kind] for kind in ("AbleToScale", "ScalingActive") if kind in conditions)
-    stopped = (
+    false_conditions = (
         candidate
         for candidate in candidates
         if candidate["status"] == "False" and candidate.get("reason") != SWITCHED_OFF
     )
-    stuck: dict[str, str] = next(stopped, {})
+    stop_condition: dict[str, str] = next(false_conditions, {})
     target = entry["spec"]["scaleTargetRef"]
     metadata = entry["metadata"]
     target_name = f"{target['kind']}/{target['name']}"
     return Scaling(
-        metadata["namespace"], metadata["name"], target_name, stuck.get("reason", ""), stuck.get("message", "")
+        metadata["namespace"],
+        metadata["name"],
+        target_name,
+        stop_condition.get("reason", ""),
+        stop_condition.get("message", ""),
     )
 
 

@@ -17,7 +17,7 @@ from gpustack.probes.kubernetes.names import PATH_SEGMENT, require_names
 from gpustack.probes.kubernetes.nodes import load_body
 from gpustack.probes.parsing import parse_optional_time
 
-REFUSALS, APPROVED = ("Denied", "Failed"), "Approved"
+REFUSALS, APPROVAL = ("Denied", "Failed"), "Approved"
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def find_approval(entry: Any) -> datetime | None:
     status = entry.get("status", {})
     if status.get("certificate"):
         return None
-    approvals = (condition for condition in status.get("conditions") or () if condition["type"] == APPROVED)
+    approvals = (condition for condition in status.get("conditions") or () if condition["type"] == APPROVAL)
     return next((parse_optional_time(approval.get("lastUpdateTime")) for approval in approvals), None)
 
 

@@ -10,7 +10,7 @@ from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.probes.kubernetes.names import PATH_SEGMENT, require_names
 from gpustack.probes.kubernetes.nodes import load_body
 
-AGGREGATED = "rbac.authorization.k8s.io/aggregate-to-"
+AGGREGATION_PREFIX = "rbac.authorization.k8s.io/aggregate-to-"
 """The beginning of the labels of ClusterRoles that are parts of others, and need no binding of their own."""
 
 
@@ -23,7 +23,7 @@ class ClusterRole:
 
     @property
     def aggregated(self) -> bool:
-        return any(label.startswith(AGGREGATED) for label in self.labels)
+        return any(label.startswith(AGGREGATION_PREFIX) for label in self.labels)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,252})")
 """The names of namespaces, pods and containers (RFC 1123). The script takes a log whose names are such alone."""
 STACK = re.compile(r"goroutine \d+ (?:\S+ )*\[")
 """The line with which Go begins the stacks of a program that panics; its error stands before (runtime/traceback.go)."""
-LOST = "unable to retrieve container logs for "
+REMOVED_LOG = "unable to retrieve container logs for "
 """The kubelet's words in place of a log that it has removed, with status 200 (kubernetes/kubernetes
 pkg/kubelet/kuberuntime)."""
 
@@ -66,7 +66,7 @@ def parse_line(line: str) -> str:
 
 def select_last_lines(lines: list[str]) -> tuple[str, ...]:
     """Select the last lines that say something. Secrets are redacted first, as one may be longer than what is left."""
-    if len(lines) == 1 and lines[0].startswith(LOST):
+    if len(lines) == 1 and lines[0].startswith(REMOVED_LOG):
         return ()
     redacted_lines = redact("\n".join(lines)).splitlines()
     stack = next((number for number, line in enumerate(redacted_lines) if STACK.match(line)), None)
@@ -76,7 +76,7 @@ def select_last_lines(lines: list[str]) -> tuple[str, ...]:
 
 LAST_LINES = Probe(
     "containers.last-lines",
-    Lines(read_script(__file__, "container_logs.sh").replace("LOST", LOST)),
+    Lines(read_script(__file__, "container_logs.sh").replace("LOST", REMOVED_LOG)),
     parse_last_lines,
     limit=6,
     manual_command="kubectl -n NAMESPACE logs POD -c CONTAINER --previous --tail 60",

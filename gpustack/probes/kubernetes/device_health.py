@@ -36,8 +36,8 @@ def parse_device_health(answer: Answer) -> tuple[DeviceHealth, ...]:
     for pod in list_objects(answer):
         node = str(pod["spec"]["nodeName"])
         for device in list_devices(node, pod.get("status", {})):
-            known = devices.setdefault((node, device.uuid), device)
-            if known.health != device.health:
+            known_device = devices.setdefault((node, device.uuid), device)
+            if known_device.health != device.health:
                 devices[node, device.uuid] = DeviceHealth(node, device.uuid, "Unknown")
     return tuple(devices.values())
 

@@ -15,7 +15,7 @@ from gpustack.probes.parsing import parse_optional_time
 Cause = Literal["reboot", "reset", "diagnosed"]
 REBOOT: Cause = "reboot"
 RESET: Cause = "reset"
-DIAGNOSED: Cause = "diagnosed"
+PASSED_DIAGNOSTIC: Cause = "diagnosed"
 Taint = Mapping[str, Any]
 
 
@@ -49,8 +49,8 @@ def remove_gate(taints: Iterable[Taint]) -> list[Taint]:
 def add_gate(taints: Iterable[Taint], cause: Cause, moment: datetime) -> list[Taint]:
     """Add the gate to taints. One that is there keeps its time, and asks for the diagnostic as before unless that has
     passed."""
-    others, gate = remove_gate(taints := list(taints)), find_gate(taints)
-    kept_cause = RESET if gate and gate.needs_diagnostic and cause != DIAGNOSED else cause
+    other_taints, gate = remove_gate(taints := list(taints)), find_gate(taints)
+    kept_cause = RESET if gate and gate.needs_diagnostic and cause != PASSED_DIAGNOSTIC else cause
     closed_at = gate.closed_at if gate and gate.closed_at else moment
     time = closed_at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    return [*others, {"key": GATE_TAINT, "value": kept_cause, "effect": "NoSchedule", "timeAdded": time}]
+    return [*other_taints, {"key": GATE_TAINT, "value": kept_cause, "effect": "NoSchedule", "timeAdded": time}]

@@ -15,8 +15,8 @@ from gpustack.probes.kubernetes.nodes import parse_each
 from gpustack.probes.kubernetes.pod_states import has_gpus
 from gpustack.probes.parsing import parse_optional_time
 
-REFUSED, STALLED, FAILED, COMPLETE = "ReplicaFailure", "Progressing", "Failed", "Complete"
-ADVERSE = {REFUSED: "True", STALLED: "False", FAILED: "True"}
+REFUSAL_TYPE, PROGRESS_TYPE, FAILURE_TYPE, COMPLETION_TYPE = "ReplicaFailure", "Progressing", "Failed", "Complete"
+ADVERSE_STATUSES = {REFUSAL_TYPE: "True", PROGRESS_TYPE: "False", FAILURE_TYPE: "True"}
 """The conditions of a Deployment or a Job that say that something is wrong, with their status."""
 
 
@@ -58,7 +58,7 @@ def parse_workload(entry: Any) -> GpuWorkload:
 
 
 def is_adverse(condition: Any) -> bool:
-    return bool(ADVERSE.get(condition["type"]) == condition["status"])
+    return bool(ADVERSE_STATUSES.get(condition["type"]) == condition["status"])
 
 
 def has_adverse_condition(entry: Any) -> bool:
@@ -69,7 +69,7 @@ def lacks_pods(entry: Any) -> bool:
     """Tell whether a Job has failed, or has no pod that runs although it should."""
     status = entry.get("status", {})
     types = {condition["type"] for condition in status.get("conditions") or () if condition["status"] == "True"}
-    return FAILED in types or not (types & {COMPLETE, "Suspended"} or status.get("active"))
+    return FAILURE_TYPE in types or not (types & {COMPLETION_TYPE, "Suspended"} or status.get("active"))
 
 
 def prune_deployments(text: str) -> str:

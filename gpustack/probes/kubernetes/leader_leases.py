@@ -13,7 +13,7 @@ from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.probes.kubernetes.nodes import list_objects
 from gpustack.probes.parsing import parse_optional_time
 
-ELECTED = ("kube-controller-manager", "kube-scheduler")
+ELECTED_COMPONENTS = ("kube-controller-manager", "kube-scheduler")
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,9 @@ def parse_leader_leases(answer: Answer) -> tuple[LeaderLease, ...]:
     entries = list(list_objects(answer))
     times = [time for entry in entries if (time := parse_optional_time(entry["spec"].get("renewTime")))]
     return tuple(
-        parse_leader_lease(entry, max(times, default=None)) for entry in entries if entry["metadata"]["name"] in ELECTED
+        parse_leader_lease(entry, max(times, default=None))
+        for entry in entries
+        if entry["metadata"]["name"] in ELECTED_COMPONENTS
     )
 
 

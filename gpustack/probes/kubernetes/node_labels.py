@@ -46,10 +46,10 @@ def parse_node_labels(entry: Any) -> NodeLabels:
     own_labels, label_managers = set[str](), dict[str, str]()
     record_manager = ""
     for field_set in metadata.get("managedFields", ()):
-        manager, applied = str(field_set["manager"]), field_set.get("operation") == "Apply"
+        manager, is_applied = str(field_set["manager"]), field_set.get("operation") == "Apply"
         for path in list_leaves(field_set.get("fieldsV1", {})):
             if label := find_key(path, "labels"):
-                if manager == NODE_MANAGER and applied:
+                if manager == NODE_MANAGER and is_applied:
                     own_labels.add(label)
                 else:
                     label_managers[label] = manager

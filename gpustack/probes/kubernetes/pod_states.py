@@ -107,15 +107,15 @@ def parse_pod_state(entry: Any) -> PodState:
     metadata, spec, status = entry["metadata"], entry.get("spec", {}), entry.get("status", {})
     labels = metadata.get("labels", {})
     conditions = {condition["type"]: condition for condition in status.get("conditions", ())}
-    placed, ready = conditions.get("PodScheduled", {}), conditions.get("Ready", {})
+    placement, readiness = conditions.get("PodScheduled", {}), conditions.get("Ready", {})
     return PodState(
         metadata["namespace"],
         metadata["name"],
         next((str(labels[name]) for name in APP if name in labels), ""),
         spec.get("nodeName", ""),
         status.get("phase", ""),
-        ready.get("status") == "True",
-        shorten_message(str(placed.get("message", ""))) if placed.get("status") == "False" else "",
+        readiness.get("status") == "True",
+        shorten_message(str(placement.get("message", ""))) if placement.get("status") == "False" else "",
         tuple(parse_containers(status)),
         sum(count_gpus(container) for container in spec.get("containers", ())),
         spec.get("hostUsers") is False,
@@ -124,7 +124,9 @@ def parse_pod_state(entry: Any) -> PodState:
         reason=status.get("reason", ""),
         message=shorten_message(status.get("message", "")),
         created_at=parse_optional_time(metadata.get("creationTimestamp")),
-        unready_since=parse_optional_time(ready.get("lastTransitionTime")) if ready.get("status") == "False" else None,
+        unready_since=parse_optional_time(readiness.get("lastTransitionTime"))
+        if readiness.get("status") == "False"
+        else None,
         ends_by=parse_optional_time(metadata.get("deletionTimestamp")),
         finalizers=tuple(metadata.get("finalizers", ())),
         scheduler=spec.get("schedulerName", ""),
@@ -143,22 +145,27 @@ def find_controller(metadata: Any) -> str:
 def parse_containers(status: Any) -> Iterator[Container]:
     for part, init in (("initContainerStatuses", True), ("containerStatuses", False)):
         for container_status in status.get(part, ()):
-            state, last = container_status.get("state", {}), container_status.get("lastState", {}).get("terminated", {})
+            state, last_termination = (
+                container_status.get("state", {}),
+                container_status.get("lastState", {}).get("terminated", {}),
+            )
             state_details = state.get("waiting") or state.get("terminated") or {}
-            ended = state.get("terminated") or last
+            termination = state.get("terminated") or last_termination
             yield Container(
                 container_status["name"],
                 init,
                 container_status.get("ready", False),
                 state_details.get("reason", ""),
                 shorten_message(str(state_details.get("message", ""))),
-                last.get("reason", ""),
-                shorten_message(str(last.get("message", ""))),
-                parse_optional_time(last.get("finishedAt") or state.get("terminated", {}).get("finishedAt")),
+                last_termination.get("reason", ""),
+                shorten_message(str(last_termination.get("message", ""))),
+                parse_optional_time(
+                    last_termination.get("finishedAt") or state.get("terminated", {}).get("finishedAt")
+                ),
                 parse_optional_time(state.get("running", {}).get("startedAt")),
-                parse_optional_time(ended.get("startedAt")),
-                ended.get("exitCode"),
-                ended.get("signal", 0),
+                parse_optional_time(termination.get("startedAt")),
+                termination.get("exitCode"),
+                termination.get("signal", 0),
                 container_status.get("restartCount", 0),
                 container_status.get("started", True),
                 "terminated" in state,

@@ -46,16 +46,16 @@ def parse_unscheduled_pods(answer: Answer) -> tuple[UnscheduledPod, ...]:
     unscheduled_pods = []
     for entry in list_objects(answer):
         conditions = {condition["type"]: condition for condition in entry["status"].get("conditions", ())}
-        placed = conditions.get("PodScheduled", {})
-        if placed.get("reason") == "Unschedulable":
+        placement = conditions.get("PodScheduled", {})
+        if placement.get("reason") == "Unschedulable":
             container_limits = [part.get("resources", {}).get("limits", {}) for part in entry["spec"]["containers"]]
             name, space = entry["metadata"]["name"], entry["metadata"]["namespace"]
-            pending_since = parse_timestamp(placed["lastTransitionTime"])
+            pending_since = parse_timestamp(placement["lastTransitionTime"])
             unscheduled_pods.append(
                 UnscheduledPod(
                     name,
                     space,
-                    shorten_message(str(placed.get("message", ""))),
+                    shorten_message(str(placement.get("message", ""))),
                     pending_since,
                     any(GPU in limits for limits in container_limits),
                     find_only_node(entry["spec"].get("affinity", {})),
@@ -107,13 +107,13 @@ def parse_lease_renewal(answer: Answer) -> datetime | None:
     return max(map(parse_timestamp, times)) if times else None
 
 
-SCHEDULED = ("status.conditions.type", "status.conditions.reason", "status.conditions.message")
+CONDITION_FIELDS = ("status.conditions.type", "status.conditions.reason", "status.conditions.message")
 UNSCHEDULED_PODS = Probe(
     "kube.unscheduled-pods",
     Api(
         "/api/v1/pods?fieldSelector=spec.nodeName%3D,status.phase%3DPending&limit=500",
         (
-            "metadata.name", "metadata.namespace", "spec.containers.resources.limits", *SCHEDULED,
+            "metadata.name", "metadata.namespace", "spec.containers.resources.limits", *CONDITION_FIELDS,
             "status.conditions.lastTransitionTime",
             "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms.matchFields",
         ),

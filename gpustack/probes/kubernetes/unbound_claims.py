@@ -12,7 +12,7 @@ from gpustack.ask.prune import keep_items
 from gpustack.probes.kubernetes.nodes import parse_each
 from gpustack.probes.parsing import parse_optional_time
 
-BOUND, LOST = "Bound", "Lost"
+BOUND_PHASE, LOST_PHASE = "Bound", "Lost"
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,14 @@ def parse_claim(entry: Any) -> UnboundClaim:
         metadata["namespace"],
         metadata["name"],
         entry.get("spec", {}).get("volumeName", ""),
-        entry.get("status", {}).get("phase") == LOST,
+        entry.get("status", {}).get("phase") == LOST_PHASE,
         parse_optional_time(metadata.get("creationTimestamp")),
     )
 
 
 def prune_claims(text: str) -> str:
     """Keep the claims without a volume."""
-    return keep_items(text, lambda entry: entry.get("status", {}).get("phase") != BOUND)
+    return keep_items(text, lambda entry: entry.get("status", {}).get("phase") != BOUND_PHASE)
 
 
 UNBOUND_CLAIMS = Probe(

@@ -82,16 +82,16 @@ def find_stall(status: Any) -> Stall | None:
     """Find why a Deployment gets no further, or lost pods after its rollout; None where it has what it needs or is on
     its way. The controllers of DaemonSets and StatefulSets set no such condition."""
     conditions = {condition["type"]: condition for condition in status.get("conditions", ())}
-    progressing, available = conditions.get("Progressing", {}), conditions.get("Available", {})
-    is_available = available.get("status") == "True"
-    if progressing.get("status") == "False":
-        stalled = progressing
-    elif available.get("status") == "False" and progressing.get("reason") == ROLLED_OUT:
-        stalled = available
+    progress, availability = conditions.get("Progressing", {}), conditions.get("Available", {})
+    is_available = availability.get("status") == "True"
+    if progress.get("status") == "False":
+        stall_condition = progress
+    elif availability.get("status") == "False" and progress.get("reason") == ROLLED_OUT:
+        stall_condition = availability
     else:
         return None
-    onset = parse_optional_time(stalled.get("lastTransitionTime"))
-    return Stall(shorten_message(str(stalled.get("message", ""))), onset, is_available)
+    onset = parse_optional_time(stall_condition.get("lastTransitionTime"))
+    return Stall(shorten_message(str(stall_condition.get("message", ""))), onset, is_available)
 
 
 def build_probe(id: str, kind: str, namespace: str) -> Probe[Mapping[str, Workload]]:

@@ -102,8 +102,8 @@ def render_expression(counter: FailureCounter) -> str:
     grouping = ", ".join(("job", "instance", *counter.labels))
     rise = f"sum by ({grouping}) (increase({counter.name}{{{counter.selector}}}[{counter.minutes}m]))"
     sources = "".join(f', "{label}"' for label in counter.labels)
-    detailed = f'label_join({rise} > {counter.floor}, "detail", ", "{sources})'
-    return f'label_replace({detailed}, "counter", "{counter.name}", "", "")'
+    detailed_rise = f'label_join({rise} > {counter.floor}, "detail", ", "{sources})'
+    return f'label_replace({detailed_rise}, "counter", "{counter.name}", "", "")'
 
 
 FAILURE_COUNTS = Probe(

@@ -95,13 +95,13 @@ def parse_dashboards(answer: Answer) -> tuple[Dashboard, ...]:
 
 
 def parse_dashboard(metadata: Any, texts: list[str]) -> Dashboard:
-    whole = "\n".join(texts)
+    contents = "\n".join(texts)
     return Dashboard(
         metadata["namespace"],
         metadata["name"],
         all(is_json_object(text) for text in texts),
-        tuple(sorted(set(METRIC.findall(whole)))),
-        tuple(sorted(set(HOST_LABEL.findall(whole)))) if METRIC.search(whole) else (),
+        tuple(sorted(set(METRIC.findall(contents)))),
+        tuple(sorted(set(HOST_LABEL.findall(contents)))) if METRIC.search(contents) else (),
     )
 
 

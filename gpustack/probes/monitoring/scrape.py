@@ -134,9 +134,9 @@ def parse_target_errors(answer: Answer) -> tuple[TargetError, ...]:
     return tuple(sorted(errors, key=lambda error: (error.job, error.instance)))
 
 
-HEARD = f'__name__=~"{"|".join(HEARD_OF)}"'
-LAST = f"({SCRAPE_TIME})"
-FIRST = f"min_over_time({LAST}[5m:15s])"
+EXPORTER_SERIES = f'__name__=~"{"|".join(HEARD_OF)}"'
+LAST_TIME = f"({SCRAPE_TIME})"
+FIRST_TIME = f"min_over_time({LAST_TIME}[5m:15s])"
 SOURCE = "UUID, job, instance"
 STALE_SECONDS = 120
 """The seconds without a scrape after which a job is no longer configured. Prometheus marks no series of a removed job
@@ -154,9 +154,10 @@ CLOCKS = Probe(
 DUPLICATE_JOBS = Probe(
     "scrape.duplicates",
     build_query(
-        f"max by (job, namespace, service) ({{{HEARD}}} and on (UUID) ("
-        f"sum by (UUID) (max by ({SOURCE}) ({LAST} > time() - {STALE_SECONDS}) - min by ({SOURCE}) ({FIRST})) "
-        f"> max by (UUID) ({LAST}) - min by (UUID) ({FIRST})))"
+        f"max by (job, namespace, service) ({{{EXPORTER_SERIES}}} and on (UUID) ("
+        f"sum by (UUID) (max by ({SOURCE}) ({LAST_TIME} > time() - {STALE_SECONDS}) "
+        f"- min by ({SOURCE}) ({FIRST_TIME})) "
+        f"> max by (UUID) ({LAST_TIME}) - min by (UUID) ({FIRST_TIME})))"
     ),
     parse_scrape_jobs,
 )
@@ -190,7 +191,8 @@ HOST_LABELS = Probe(
     "scrape.host-labels",
     build_query(
         " or ".join(
-            f'label_replace(count({{{HEARD},{name}!=""}}), "label", "{name}", "", "")' for name in reversed(HOSTS)
+            f'label_replace(count({{{EXPORTER_SERIES},{name}!=""}}), "label", "{name}", "", "")'
+            for name in reversed(HOSTS)
         )
     ),
     parse_by_label("label"),

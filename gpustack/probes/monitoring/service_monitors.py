@@ -91,10 +91,10 @@ def parse_service_monitor(metadata: Any, spec: Any) -> ServiceMonitor:
     )
 
 
-NAMED = ("metadata.name", "metadata.namespace")
+NAME_FIELDS = ("metadata.name", "metadata.namespace")
 SELECTORS = Probe(
     "service-monitors.selectors",
-    Api(f"{PATH}/prometheuses", (*NAMED, "spec.serviceMonitorSelector", "spec.serviceMonitorNamespaceSelector")),
+    Api(f"{PATH}/prometheuses", (*NAME_FIELDS, "spec.serviceMonitorSelector", "spec.serviceMonitorNamespaceSelector")),
     parse_selectors,
     exit_codes=(0, 1),
 )
@@ -102,7 +102,7 @@ SERVICE_MONITORS = Probe(
     "service-monitors.objects",
     Api(
         f"{PATH}/servicemonitors",
-        (*NAMED, "metadata.labels", "spec.selector.matchLabels", "spec.endpoints.port", "spec.namespaceSelector"),
+        (*NAME_FIELDS, "metadata.labels", "spec.selector.matchLabels", "spec.endpoints.port", "spec.namespaceSelector"),
     ),
     parse_service_monitors,
     exit_codes=(0, 1),

@@ -22,8 +22,8 @@ PROMETHEUS = "/api/v1/namespaces/$MONITORING/services/http:$RELEASE-prometheus:h
 ALERTMANAGER = "/api/v1/namespaces/$MONITORING/services/http:$RELEASE-alertmanager:http-web/proxy"
 """The path at the API server to the cluster's Alertmanager, also with the chart's name of the port."""
 VERSION = "operator.prometheus.io/version"
-SELECTED = ("serviceMonitor", "podMonitor", "probe", "rule", "scrapeConfig")
-SELECTORS = tuple(f"{prefix}{suffix}" for prefix in SELECTED for suffix in ("Selector", "NamespaceSelector"))
+SELECTED_KINDS = ("serviceMonitor", "podMonitor", "probe", "rule", "scrapeConfig")
+SELECTORS = tuple(f"{prefix}{suffix}" for prefix in SELECTED_KINDS for suffix in ("Selector", "NamespaceSelector"))
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,10 @@ def parse_definitions(answer: Answer) -> Mapping[str, str]:
 def parse_custom_resources(answer: Answer) -> Mapping[str, CustomResource] | None:
     """Parse the objects by name, or None while the API does not know the kind. Raise ValueError where it refuses for
     another reason."""
-    known = list_objects_if_known(answer)
-    if known is None:
+    objects = list_objects_if_known(answer)
+    if objects is None:
         return None
-    return {entry["metadata"]["name"]: parse_custom_resource(entry) for entry in known}
+    return {entry["metadata"]["name"]: parse_custom_resource(entry) for entry in objects}
 
 
 def parse_custom_resource(entry: Mapping[str, Any]) -> CustomResource:

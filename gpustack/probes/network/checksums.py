@@ -8,7 +8,7 @@ from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.probes.parsing import parse_integer, parse_ipv4
 from gpustack.probes.sections import index_sections, split_sections
 
-COUNTED = re.compile(r" *([0-9]+) ([0-9.]+)")
+COUNT_LINE = re.compile(r" *([0-9]+) ([0-9.]+)")
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,10 @@ def parse_checksums(answer: Answer) -> Checksums:
     parts = index_sections(split_sections(answer.stdout))
     words = " ".join(parts["offload"])
     offload = {"": None, "on": True, "off": False}[words]
-    counted = [COUNTED.fullmatch(line) for line in parts["log"]]
-    if not all(counted):
+    count_matches = [COUNT_LINE.fullmatch(line) for line in parts["log"]]
+    if not all(count_matches):
         raise ValueError(parts["log"])
-    return Checksums(offload, {parse_ipv4(match[2]): parse_integer(match[1]) for match in counted if match})
+    return Checksums(offload, {parse_ipv4(match[2]): parse_integer(match[1]) for match in count_matches if match})
 
 
 # net/ipv4/udp.c: "UDP: bad checksum. From ADDRESS:PORT to ADDRESS:PORT ulen N"; of Flannel's port, 8472.

@@ -15,7 +15,7 @@ PROGRAMS = ("loopback", "flannel", "bridge", "host-local", "portmap")
 # Flannel's and kubernetes-cni's folder, Debian's (package containernetworking-plugins), and that of Red Hat.
 FOLDERS = ("/opt/cni/bin", "/usr/lib/cni", "/usr/libexec/cni")
 Vxlan = Literal["working", "loadable", "missing"]
-ACCEPTED = re.compile(r"-A FLANNEL-FWD -s (\S+) .*-j ACCEPT")
+ACCEPT_RULE = re.compile(r"-A FLANNEL-FWD -s (\S+) .*-j ACCEPT")
 POLICY = re.compile(r"-P FORWARD (ACCEPT|DROP)")
 
 
@@ -45,7 +45,7 @@ def parse_forwarding(answer: Answer) -> Forwarding:
     if lines and not policy:
         raise ValueError(lines[0])
     joined = any(line.endswith("-j FLANNEL-FWD") for line in lines)
-    matches = (ACCEPTED.fullmatch(line) for line in parts["flannel"] if joined)
+    matches = (ACCEPT_RULE.fullmatch(line) for line in parts["flannel"] if joined)
     return Forwarding(policy, frozenset(str(IPv4Network(rule_match[1])) for rule_match in matches if rule_match))
 
 

@@ -19,8 +19,8 @@ class Mtus:
 
 def parse_mtus(answer: Answer) -> Mtus:
     """Parse lines `LINK MTU`, that of the default route first. Raise ValueError where the answer has another shape."""
-    (link, outer), *others = (line.split(" ") for line in answer.stdout.splitlines())
-    return Mtus(link, parse_integer(outer), {name: parse_integer(mtu) for name, mtu in others})
+    (link, outer), *pod_links = (line.split(" ") for line in answer.stdout.splitlines())
+    return Mtus(link, parse_integer(outer), {name: parse_integer(mtu) for name, mtu in pod_links})
 
 
 MTUS = Probe(

@@ -13,7 +13,7 @@ from gpustack.probes.parsing import parse_integer
 from gpustack.probes.sections import index_sections, parse_sections, split_sections
 
 # dpkg-query(1): half-installed, unpacked, half-configured; R wants to be installed anew.
-UNFINISHED = re.compile(r"[a-z](?:[UFH].|[a-zA-Z]R)")
+UNFINISHED_STATUS = re.compile(r"[a-z](?:[UFH].|[a-zA-Z]R)")
 HALF_CONFIGURED = re.compile(r"[a-z]F[^R]")
 
 
@@ -87,11 +87,13 @@ def parse_dpkg(answer: Answer) -> Dpkg | None:
     """Parse the state of dpkg, or None where there is no dpkg."""
     if answer.stdout.strip() == "== none":
         return None
-    locks, updates, unfinished = parse_sections(answer.stdout, "locks", "updates", "unfinished")
+    locks, updates, package_lines = parse_sections(answer.stdout, "locks", "updates", "unfinished")
     (count,) = updates
-    packages = [line.split("|") for line in unfinished]
-    if odd := [words for words in packages if not UNFINISHED.fullmatch(words[0]) or not PACKAGE.fullmatch(words[1])]:
-        raise ValueError(str(odd))
+    packages = [line.split("|") for line in package_lines]
+    if invalid_lines := [
+        words for words in packages if not UNFINISHED_STATUS.fullmatch(words[0]) or not PACKAGE.fullmatch(words[1])
+    ]:
+        raise ValueError(str(invalid_lines))
     return Dpkg(
         tuple(map(parse_holder, locks)),
         parse_integer(count),
@@ -119,8 +121,8 @@ def parse_package_sources(answer: Answer) -> Sources:
     parts = index_sections(split_sections(answer.stdout))
     sources: list[Source] = []
     for line in parts["sources"]:
-        file, uris, suites, key, enabled, *components = line.split("|")
-        if enabled.strip().lower() not in ("no", "false", "off", "0"):
+        file, uris, suites, key, enabled_value, *components = line.split("|")
+        if enabled_value.strip().lower() not in ("no", "false", "off", "0"):
             words = [" ".join(text.split()) for text in (suites, *components)]
             sources += [Source(file, uri.rstrip("/"), words[0], key.strip(), *words[1:]) for uri in uris.split()]
     keyrings: dict[str, list[str]] = {}
@@ -166,12 +168,12 @@ BUILD_ERRORS = Probe(
     manual_command="tail /var/lib/dkms/*/*/build/make.log",
 )
 # sources.list(5): what stands in brackets or in a field of these makes apt take a source without a valid signature.
-UNSIGNED = "trusted|allow-insecure|allow-weak|allow-downgrade-to-insecure"
+UNSIGNED_OPTIONS = "trusted|allow-insecure|allow-weak|allow-downgrade-to-insecure"
 # The options keep gpg from making a directory and a trust database of its own. The last part is apt's own judgement:
 # one file that it cannot read, or one place with two keys, and it reads none.
 SOURCES = Probe(
     "packages.sources",
-    Lines(SHOW_KEYS + read_script(__file__, "sources.sh").replace("UNSIGNED", UNSIGNED)),
+    Lines(SHOW_KEYS + read_script(__file__, "sources.sh").replace("UNSIGNED", UNSIGNED_OPTIONS)),
     parse_package_sources,
     manual_command="cat /etc/apt/sources.list /etc/apt/sources.list.d/*",
 )

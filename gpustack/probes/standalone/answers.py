@@ -13,7 +13,7 @@ from gpustack.probes.sections import index_sections, split_sections
 from gpustack.probes.standalone.units import ALERTMANAGER, PROMETHEUS
 
 GROUP = re.compile(r'prometheus_rule_group_rules\{rule_group="([^";]+);([^"]+)"\} ([0-9.e+]+)')
-NOTHING = "none"
+NO_ANSWER = "none"
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class MonitoringState:
 def parse_exporter_state(answer: Answer) -> ExporterState:
     """Parse the state of the exporters. Raise ValueError or KeyError where the answer has another shape."""
     words = dict(line.split(" ", 1) for line in answer.stdout.splitlines())
-    return ExporterState(None if words["gpus"] == NOTHING else parse_integer(words["gpus"]), FLAGS[words["node"]])
+    return ExporterState(None if words["gpus"] == NO_ANSWER else parse_integer(words["gpus"]), FLAGS[words["node"]])
 
 
 def parse_monitoring_state(answer: Answer) -> MonitoringState:

@@ -41,8 +41,8 @@ def parse_care_timer(answer: Answer) -> CareTimer:
             if FLAGS[needs_reload]:
                 stale_units.add(unit)
         elif kind == "timer":
-            active, enabled = words
-            states.append((active == "active", enabled == "enabled"))
+            active_state, enabled_state = words
+            states.append((active_state == "active", enabled_state == "enabled"))
         elif kind == "result":
             (name,) = words
             results.add(name)

@@ -71,12 +71,12 @@ def parse_standalone_programs(answer: Answer) -> Programs:
 
 def parse_program(line: str) -> tuple[str, Program] | None:
     """Parse a line `NAME LOAD ACTIVE ENABLED MINE COMMAND…`."""
-    name, load, active, enabled, has_drop_in, *command = line.split(" ", 5)
+    name, load, active_state, enabled_state, has_drop_in, *command = line.split(" ", 5)
     if name not in UNITS or has_drop_in not in ("yes", "no"):
         raise ValueError(line[:80])
     if load != "loaded":
         return None
-    return name, Program(active == "active", enabled == "enabled", has_drop_in == "yes", "".join(command))
+    return name, Program(active_state == "active", enabled_state == "enabled", has_drop_in == "yes", "".join(command))
 
 
 SCRIPT = read_script(__file__, "units.sh").replace("WORDS", " | ".join(WORDS))

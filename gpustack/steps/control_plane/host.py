@@ -17,7 +17,7 @@ from gpustack.probes.control_plane.kubeadm import (
     KUBELET_CONF,
     MANIFESTS,
     ROOTS,
-    UNFINISHED,
+    UNFINISHED_CONFIG,
 )
 from gpustack.probes.host.units import UNITS
 from gpustack.steps.other_cluster import build_reset_command
@@ -27,7 +27,7 @@ def choose_cure(view: View) -> Cure:
     """Choose the cure: install repairs what is missing until kubeadm has finished, and starts a kubelet that does not
     run. Else it is for a person."""
     files = view[FILES]
-    is_initialised = files.lacks(UNFINISHED) and not files.lacks(ADMIN)
+    is_initialised = files.lacks(UNFINISHED_CONFIG) and not files.lacks(ADMIN)
     unit = view[UNITS]["kubelet"]
     return "operator" if is_initialised and unit and unit.active else "install"
 
@@ -35,7 +35,7 @@ def choose_cure(view: View) -> Cure:
 def cluster_initialised(view: View) -> Result | None:
     """A complete control plane that kubeadm has created is on this host."""
     files = view[FILES]
-    if not files.lacks(UNFINISHED):
+    if not files.lacks(UNFINISHED_CONFIG):
         return Result("control plane", "initialised", "an interrupted initialisation")
     lacking = files.lacks(*CONTROL_PLANE, KUBELET_CONF)
     if not lacking:

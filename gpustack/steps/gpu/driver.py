@@ -29,7 +29,7 @@ Sources: NVIDIA Driver Installation Guide (Debian, Ubuntu, version locking); NVI
 
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.gpu.driver import GPU_DRIVER, GPU_SMI
-from gpustack.probes.gpu.packages import GPU_GUARD, GPU_KERNELS, GPU_PACKAGES, GPU_REPOSITORY, UNATTENDED
+from gpustack.probes.gpu.packages import GPU_GUARD, GPU_KERNELS, GPU_PACKAGES, GPU_REPOSITORY, UNATTENDED_UPGRADES
 from gpustack.probes.gpu.plugin_files import PLUGIN_FILES
 from gpustack.probes.host.system import OS
 from gpustack.probes.network.rdma_adapters import RDMA_ADAPTERS
@@ -49,7 +49,7 @@ STEP = Step(
     needs=("prereqs",),
     probes=(
         OS, GPU_DEVICES, GPU_PACKAGES, GPU_REPOSITORY, SOURCES, GPU_KERNELS, GPU_GUARD, GPU_DRIVER,
-        PLUGIN_FILES, UNATTENDED, RDMA_ADAPTERS, GPU_SMI),
+        PLUGIN_FILES, UNATTENDED_UPGRADES, RDMA_ADAPTERS, GPU_SMI),
     checks=add_offers((
         vgpu_guest, generation, fabric, *gpu_driver_running.EARLY_CHECKS, gpu_driver_packages.other_drivers,
         *gpu_driver_packages.CHECKS, minimum, *gpu_driver_running.CHECKS, fabric_manager,

@@ -5,7 +5,7 @@ from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.command import Command, Hint, Prose, join_hints
 from gpustack.probes.gpu.driver import GPU_DRIVER
-from gpustack.probes.gpu.packages import GPU_GUARD, GPU_PACKAGES, UNATTENDED
+from gpustack.probes.gpu.packages import GPU_GUARD, GPU_PACKAGES, UNATTENDED_UPGRADES
 from gpustack.steps.gpu.count import list_gpus
 from gpustack.steps.gpu.mode import choose_driver_mode, uses_driver_mode
 
@@ -82,7 +82,7 @@ def describe_owner_driver(view: View) -> str:
 
 def list_loose_parts(view: View) -> list[str]:
     """List the packages of the driver that unattended upgrades may replace. Raise FactUnavailable."""
-    if not view[UNATTENDED]:
+    if not view[UNATTENDED_UPGRADES]:
         return []
     excluded_prefixes, packages = view[GPU_GUARD], view[GPU_PACKAGES]
     return [

@@ -15,7 +15,7 @@ from gpustack.health.host_answers import HOST_SOURCE_PROBES
 from gpustack.nodes.removal_plan import PROBES as OF_REMOVALS
 from gpustack.probes.containerd.pull_progress import PULL_PROGRESS
 from gpustack.probes.host.boot_identity import BOOT_IDENTITY
-from gpustack.probes.host.unrecorded_paths import UNRECORDED
+from gpustack.probes.host.unrecorded_paths import UNRECORDED_PATHS
 from gpustack.probes.kubernetes.container_logs import LAST_LINES
 from gpustack.probes.kubernetes.live_controllers import LIVE_CONTROLLERS
 from gpustack.proof.inventory import PROBES as OF_PROOF
@@ -28,7 +28,7 @@ from tests.worlds.snapshots.answers import index_probes
 
 pytestmark = pytest.mark.timeout(LIMIT)
 OF_NODES = (*OF_REMOVALS, BOOT_IDENTITY, LIVE_CONTROLLERS)
-OTHER_PROBES: tuple[Probe[Any], ...] = (PULL_PROGRESS, UNRECORDED, LAST_LINES, *HOST_SOURCE_PROBES)
+OTHER_PROBES: tuple[Probe[Any], ...] = (PULL_PROGRESS, UNRECORDED_PATHS, LAST_LINES, *HOST_SOURCE_PROBES)
 ALL_PROBES = (*OF_STEPS, *list_probes(), *OF_RESET, *OF_PROOF, *ACCESS_PROBES, *OF_ENGINES, *OF_NODES, *OTHER_PROBES)
 PROBES = tuple({probe.id: probe for probe in ALL_PROBES}.values())
 

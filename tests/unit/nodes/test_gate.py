@@ -7,7 +7,7 @@ import pytest
 
 from gpustack.config.spec import Spec
 from gpustack.nodes.gate import needs_gate
-from gpustack.probes.kubernetes.gate import DIAGNOSED, REBOOT, RESET, Cause, add_gate, find_gate, remove_gate
+from gpustack.probes.kubernetes.gate import PASSED_DIAGNOSTIC, REBOOT, RESET, Cause, add_gate, find_gate, remove_gate
 from gpustack.probes.kubernetes.node_records import NODE_RECORDS
 from gpustack.probes.proof import NODES
 from tests.worlds.programs.node_api import HOSTS
@@ -30,9 +30,9 @@ def test_a_gate_keeps_the_other_taints_and_its_first_time() -> None:
     ("causes", "cause"),
     [
         ((RESET, REBOOT), RESET),
-        ((RESET, DIAGNOSED), DIAGNOSED),
-        ((RESET, DIAGNOSED, REBOOT), REBOOT),
-        ((RESET, DIAGNOSED, RESET), RESET),
+        ((RESET, PASSED_DIAGNOSTIC), PASSED_DIAGNOSTIC),
+        ((RESET, PASSED_DIAGNOSTIC, REBOOT), REBOOT),
+        ((RESET, PASSED_DIAGNOSTIC, RESET), RESET),
     ],
 )
 def test_only_the_diagnostic_ends_the_demand_for_it(causes: tuple[Cause, ...], cause: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gpustack.ask.probe import Answer, Lines
-from gpustack.probes.host.unrecorded_paths import UNRECORDED
+from gpustack.probes.host.unrecorded_paths import UNRECORDED_PATHS
 from gpustack.rollout.adoption import build_adoption_variables, describe_adoptable, list_adoptable
 from tests.unit.ownership.owned_root import RECORD, OwnedRoot
 from tests.worlds.programs.own_root import make_machine
@@ -19,7 +19,7 @@ CONFIG = "/etc/kubernetes/gpustack-kubeadm.yaml"
 
 def find_adoptable(name: str, world: dict[str, str], *paths: str) -> tuple[str, ...]:
     answers = {name: world | {"owned.unrecorded": "".join(f"{path}\n" for path in paths)}}
-    return list_adoptable(build_snapshot(answers, more_probes=(UNRECORDED,))).get(name, ())
+    return list_adoptable(build_snapshot(answers, more_probes=(UNRECORDED_PATHS,))).get(name, ())
 
 
 def test_files_and_the_data_of_our_cluster_are_offered() -> None:
@@ -62,8 +62,8 @@ def test_the_question_lists_what_has_no_record(tmp_path: Path) -> None:
     root.write("/etc/containerd/certs.d/quay.io/hosts.toml", "# Written by gpustack; a change here is undone\n")
     root.write("/etc/containerd/certs.d/docker.io/hosts.toml", "of a person\n")
     root.record("begin", {"file": ["/etc/sysctl.d/90-gpustack.conf"]})
-    assert isinstance(UNRECORDED.question, Lines)
-    script = UNRECORDED.question.script.replace(f"/{RECORD}", f"{tmp_path}/{RECORD}")
+    assert isinstance(UNRECORDED_PATHS.question, Lines)
+    script = UNRECORDED_PATHS.question.script.replace(f"/{RECORD}", f"{tmp_path}/{RECORD}")
     script = script.replace('[ ! -e "$1" ]', f'[ ! -e "{tmp_path}$1" ]').replace(
         'head -n 1 "$', f'head -n 1 "{tmp_path}$'
     )
@@ -77,8 +77,8 @@ def test_the_question_finds_files_by_pattern_and_is_not_misled_by_names_of_other
     charts.mkdir(parents=True)
     for name in ("keda-2.20.2.tgz", "keda-a b.tgz", "keda-a\nb.tgz", "keda-..tgz", "notes.txt"):
         (charts / name).touch()
-    assert isinstance(UNRECORDED.question, Lines)
-    process = machine.run(UNRECORDED.question.script)
+    assert isinstance(UNRECORDED_PATHS.question, Lines)
+    process = machine.run(UNRECORDED_PATHS.question.script)
     assert process.returncode == 0, process.stderr
-    paths = UNRECORDED.extract_fact(Answer(UNRECORDED.id, "k1", 0, process.stdout))
+    paths = UNRECORDED_PATHS.extract_fact(Answer(UNRECORDED_PATHS.id, "k1", 0, process.stdout))
     assert paths == ("/var/lib/gpustack-cluster/charts/keda-2.20.2.tgz",)

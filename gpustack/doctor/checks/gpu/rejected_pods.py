@@ -10,7 +10,7 @@ from gpustack.doctor.checks.gpu.driver import NO_GPU, find_gpu_node
 from gpustack.doctor.checks.node_lookup import list_node_entries
 from gpustack.doctor.starting import USUAL_SECONDS
 from gpustack.events import format_count
-from gpustack.probes.gpu.cluster import GPU_NODES, REFUSED, RESOURCES
+from gpustack.probes.gpu.cluster import ADMISSION_ERROR, GPU_NODES, RESOURCES
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.host.units import UNITS
 from gpustack.probes.kubernetes.pod_states import FAILED_PODS, PodState
@@ -42,7 +42,7 @@ def list_rejected_pods(view: View, node: str) -> list[PodState]:
     pods = [
         pod
         for pod in list_node_entries(view, FAILED_PODS, node)
-        if pod.reason == REFUSED
+        if pod.reason == ADMISSION_ERROR
         and RESOURCES in pod.message
         and pod.created_at
         and view.started_at - pod.created_at < RECENT

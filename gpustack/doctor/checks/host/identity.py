@@ -5,7 +5,7 @@ from gpustack.ask.view import View
 from gpustack.doctor.check import check, expect_none
 from gpustack.doctor.recent_changes import shorten_names
 from gpustack.probes.control_plane.kubeadm import CERTIFICATES
-from gpustack.probes.host.system import HOSTNAME, IDENTITY, NOW, Identity
+from gpustack.probes.host.system import HOST_TIME, HOSTNAME, IDENTITY, Identity
 from gpustack.probes.network.addresses import ADDRESS
 from gpustack.steps.prereqs.identity import NODE_NAME, group_hosts
 
@@ -16,21 +16,21 @@ MAX_NAMES = 5
 
 def compute_clock_offset(view: View) -> float:
     """Return the seconds between the host's clock and the clock of gpustack at the start of the questions."""
-    return view[NOW] - view.started_at.timestamp()
+    return view[HOST_TIME] - view.started_at.timestamp()
 
 
 def is_near(first: float, second: float, seconds: float) -> bool:
     return abs(first - second) <= SKEW + seconds
 
 
-@check("host-time-skew", NOW)
+@check("host-time-skew", HOST_TIME)
 def time_skew(host_view: View) -> Result:
     """Compare the clock with that of the machine that runs gpustack. If most hosts differ from it alike, that clock is
     wrong."""
     offset, seconds = compute_clock_offset(host_view), host_view.snapshot.seconds
     if is_near(offset, 0, seconds):
         return build_ok_result("clock", f"{offset:+.0f} s")
-    views = [view for host in host_view.hosts if (view := View(host_view.snapshot, host.name)).has_fact(NOW)]
+    views = [view for host in host_view.hosts if (view := View(host_view.snapshot, host.name)).has_fact(HOST_TIME)]
     same_offset = sum(is_near(compute_clock_offset(view), offset, seconds) for view in views) - 1
     if same_offset and 2 * same_offset >= len(views) - 1:
         return build_ok_result("clock", f"as on {same_offset} other hosts, unlike the machine that runs gpustack")

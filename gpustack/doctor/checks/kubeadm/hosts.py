@@ -7,7 +7,15 @@ from gpustack.command import Prose
 from gpustack.config.endpoint import API_PORT
 from gpustack.doctor.check import check
 from gpustack.probes.control_plane.control_plane import AUTHORITIES
-from gpustack.probes.control_plane.kubeadm import ADMIN, BOOTSTRAP, CA, CONTROL_PLANE, FILES, KUBELET_CONF, UNFINISHED
+from gpustack.probes.control_plane.kubeadm import (
+    ADMIN,
+    BOOTSTRAP,
+    CA,
+    CONTROL_PLANE,
+    FILES,
+    KUBELET_CONF,
+    UNFINISHED_CONFIG,
+)
 from gpustack.probes.firewall.live_rules import FIREWALL
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubelet.join_endpoint import API_PATHS
@@ -26,7 +34,7 @@ def find_remains(view: View) -> str:
     files, start = view[FILES], view[START]
     is_configured = start is not None and start.has_config
     if view.host.control_plane:
-        if not files.lacks(UNFINISHED):
+        if not files.lacks(UNFINISHED_CONFIG):
             return "an interrupted initialisation"
         files_present = [path for path in CONTROL_PLANE if path in files.modes]
         if files_present and files.lacks(*CONTROL_PLANE) and not is_configured:
@@ -42,7 +50,7 @@ def stale_state(view: View) -> Result:
     """Look for an interrupted attempt, by the mark of gpustack or while no API server is running on this host, or for
     the CA of another cluster."""
     subject, remains = "state of kubeadm", find_remains(view)
-    if remains and (not view[FILES].lacks(UNFINISHED) or not is_taken(view[LISTENERS], API_PORT)):
+    if remains and (not view[FILES].lacks(UNFINISHED_CONFIG) or not is_taken(view[LISTENERS], API_PORT)):
         return Result(subject, "of this cluster, or none", remains)
     if not view.host.control_plane and view[AUTHORITIES].host_ca:
         plane = view.select_host(view.acting_host)[AUTHORITIES].host_ca
@@ -125,7 +133,7 @@ def kubeconfig(view: View) -> Result:
     subject, authorities, files = "kubeconfig of root", view[AUTHORITIES], view[FILES]
     if files.lacks(ADMIN):
         return build_ok_result(subject, "not a control plane")
-    if not files.lacks(UNFINISHED):
+    if not files.lacks(UNFINISHED_CONFIG):
         return build_ok_result(subject, "copied when kubeadm has finished")
     if authorities.root is None:
         return Result(subject, "that of this cluster", "none")
