@@ -41,4 +41,4 @@ def has_ended(view: View, unit: str) -> bool:
     failed_units = view[FAILED_UNITS] if view.has_fact(FAILED_UNITS) else ()
     known_unit = view[UNITS].get(unit) if view.has_fact(UNITS) else None
     is_known_to_end = known_unit is not None and known_unit.ended and not known_unit.active
-    return is_known_to_end or any(failed.name == f"{unit}.service" for failed in failed_units)
+    return is_known_to_end or any(failed_unit.name == f"{unit}.service" for failed_unit in failed_units)

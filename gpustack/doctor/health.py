@@ -48,8 +48,9 @@ def describe_pods(view: View) -> str:
 def describe_gpus(view: View) -> str:
     """Describe GPUs and MIG instances by the nodes; shared GPUs count as often as they are offered."""
     nodes = view[GPU_NODES]
-    whole, slices = sum(node.allocatable for node in nodes), sum(sum(node.slices.values()) for node in nodes)
-    texts = [format_count(whole, "GPU")] * bool(whole) + [format_count(slices, "MIG instance")] * bool(slices)
+    gpu_count, slice_count = sum(node.allocatable for node in nodes), sum(sum(node.slices.values()) for node in nodes)
+    counts = ((gpu_count, "GPU"), (slice_count, "MIG instance"))
+    texts = [format_count(count, noun) for count, noun in counts if count]
     return f"{' and '.join(texts)} allocatable" if texts else ""
 
 

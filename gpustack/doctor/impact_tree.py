@@ -21,10 +21,10 @@ def build_chain(placed_graph: PlacedGraph, sources: Reach, impact: Mapping[str, 
 
 
 def build_branch(placed_graph: PlacedGraph, id: str, confirmed_locations: Reach, parents: Mapping[str, str]) -> Branch:
-    below = [name for name in placed_graph.graph.order if parents.get(name) == id]
+    child_ids = [name for name in placed_graph.graph.order if parents.get(name) == id]
     locations = tuple(location for location in (*placed_graph.hosts, "@cluster") if location in confirmed_locations[id])
     return Branch(
-        id, locations, tuple(build_branch(placed_graph, name, confirmed_locations, parents) for name in below)
+        id, locations, tuple(build_branch(placed_graph, name, confirmed_locations, parents) for name in child_ids)
     )
 
 

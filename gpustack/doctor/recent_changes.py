@@ -22,7 +22,7 @@ PROBES: tuple[Probe[Any], ...] = (PACKAGES, TIMES, *(probe for probes in OBJECT_
 DAY, HOUR, MINUTE = 24 * 3600, 3600, 60
 CLOCK_TOLERANCE = 60
 """Seconds between the clock of a host and ours, half of which a slow answer may take."""
-APPLIED = "/etc/kubernetes/gpustack-"
+MANIFEST_PREFIX = "/etc/kubernetes/gpustack-"
 """The directories of manifests that steps apply: neither the kubelet nor the control plane reads them."""
 MAX_HOSTS = 10
 """The number of hosts of one root cause that are searched."""
@@ -139,7 +139,7 @@ def list_changes(snapshot: Snapshot, location: str, parts: Sequence[Part]) -> It
         if started_at is not None and times.current_time - started_at < DAY:
             yield RecentChange(location, max(times.current_time - started_at, 0), f"{part.unit} started")
         for path, written_at in times.modified_files:
-            if path.startswith(part.files) and not path.startswith(APPLIED):
+            if path.startswith(part.files) and not path.startswith(MANIFEST_PREFIX):
                 late = f", after {part.unit} had started" if started_at is not None and started_at < written_at else ""
                 yield RecentChange(location, max(times.current_time - written_at, 0), f"{path} written{late}")
 

@@ -10,7 +10,7 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.finding import Diagnosis, Finding, Selection, UnexplainedSymptom, Verdict
 from gpustack.doctor.graph import load_graph
 
-UNJUDGED = "none of the selected hosts is checked for it"
+UNJUDGED_REASON = "none of the selected hosts is checked for it"
 
 
 def list_names() -> tuple[str, ...]:
@@ -36,7 +36,9 @@ def select_findings(diagnosis: Diagnosis, selection: Selection) -> Diagnosis:
 
     judgements = {place: judgement for place, judgement in diagnosis.judgements.items() if matches(judgement)}
     unjudged_names = set(names) - {judgement.id for judgement in judgements.values()}
-    unjudged = [Judgement(name, min(hosts), "unknown", None, UNJUDGED) for name in names if name in unjudged_names]
+    unknown_judgements = [
+        Judgement(name, min(hosts), "unknown", None, UNJUDGED_REASON) for name in names if name in unjudged_names
+    ]
     return replace(
         diagnosis,
         selection=selection,
@@ -46,7 +48,7 @@ def select_findings(diagnosis: Diagnosis, selection: Selection) -> Diagnosis:
             tuple(filter(matches, diagnosis.verdict.notes)),
         ),
         drift=tuple(drift for drift in diagnosis.drift if not names and is_chosen(drift.locations)),
-        judgements={**judgements, **{judgement.place: judgement for judgement in unjudged}},
+        judgements={**judgements, **{judgement.place: judgement for judgement in unknown_judgements}},
         starts=tuple(start for start in diagnosis.starts if start.location in hosts),
         abnormal_states=tuple(state for state in diagnosis.abnormal_states if not names and is_chosen(state.locations)),
         unknown_observations=tuple(filter(matches, diagnosis.unknown_observations)),

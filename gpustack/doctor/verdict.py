@@ -25,7 +25,7 @@ from gpustack.doctor.placed_graph import HOLDS, MAY_HOLD, PlacedGraph, Reach
 from gpustack.doctor.severity import is_broken_by_effects, judge_severity, select_worst
 from gpustack.doctor.states.state import SEVERITIES
 
-UNMANAGED = "st-host-unmanaged"
+UNMANAGED_HOST = "st-host-unmanaged"
 """The state that hides all other checks of a host."""
 
 
@@ -49,8 +49,10 @@ def build_verdict(placed_graph: PlacedGraph) -> Verdict:
         if classification.roots[id]
     ]
     findings.sort(key=lambda finding: finding.hidden_checks > 0)
-    explained = placed_graph.find_descendants(merge_reaches(classification.candidates, classification.info), MAY_HOLD)
-    uncovered_symptoms = {id: locations - explained[id] for id, locations in classification.symptoms.items()}
+    explained_locations = placed_graph.find_descendants(
+        merge_reaches(classification.candidates, classification.info), MAY_HOLD
+    )
+    uncovered_symptoms = {id: locations - explained_locations[id] for id, locations in classification.symptoms.items()}
     descendants = placed_graph.find_descendants(uncovered_symptoms, MAY_HOLD)
     unexplained_symptoms = {id: locations - descendants[id] for id, locations in uncovered_symptoms.items()}
     notes = {id: locations - descendants[id] for id, locations in classification.info.items()}
@@ -76,8 +78,8 @@ def classify_confirmed(placed_graph: PlacedGraph) -> Classification:
         for id, locations in confirmed_locations.items()
     }
     symptoms = {id: set(locations) - candidates[id] - info[id] for id, locations in confirmed_locations.items()}
-    suppressed = placed_graph.find_descendants(merge_reaches(candidates, symptoms), HOLDS)
-    roots = {id: locations - suppressed[id] for id, locations in candidates.items()}
+    suppressed_locations = placed_graph.find_descendants(merge_reaches(candidates, symptoms), HOLDS)
+    roots = {id: locations - suppressed_locations[id] for id, locations in candidates.items()}
     return Classification(roots, candidates, symptoms, info)
 
 
@@ -127,11 +129,13 @@ def has_evidence(placed_graph: PlacedGraph, id: str, impact: Collection[Judgemen
 def find_impact(placed_graph: PlacedGraph, classification: Classification, sources: Reach) -> tuple[Reach, Reach]:
     """Find the symptoms and notes below the sources, and the faults that these or the sources suppress."""
     reach = placed_graph.find_descendants(sources, MAY_HOLD)
-    below = {id: (classification.symptoms[id] | classification.info[id]) & reach[id] for id in reach}
-    tied = placed_graph.find_descendants(
+    symptoms = {id: (classification.symptoms[id] | classification.info[id]) & reach[id] for id in reach}
+    suppressed_locations = placed_graph.find_descendants(
         merge_reaches(sources, {id: classification.symptoms[id] & reach[id] for id in reach}), HOLDS
     )
-    return below, {id: (classification.candidates[id] - classification.roots[id]) & tied[id] for id in reach}
+    return symptoms, {
+        id: (classification.candidates[id] - classification.roots[id]) & suppressed_locations[id] for id in reach
+    }
 
 
 def list_judgements(placed_graph: PlacedGraph, reach: Mapping[str, Collection[str]]) -> tuple[Judgement, ...]:
@@ -182,7 +186,7 @@ def find_ruled_out_causes(placed_graph: PlacedGraph, sources: Reach, symptoms: R
 
 
 def count_hidden_checks(placed_graph: PlacedGraph, id: str, locations: Collection[str]) -> int:
-    if not any(edge.effect == UNMANAGED for edge in placed_graph.graph.outgoing_edges[id]):
+    if not any(edge.effect == UNMANAGED_HOST for edge in placed_graph.graph.outgoing_edges[id]):
         return 0
     return sum(
         judgement.location in locations and judgement.id in placed_graph.graph
@@ -195,10 +199,12 @@ def group_findings(placed_graph: PlacedGraph, findings: list[Finding]) -> list[F
     remaining_findings = {finding.id: finding for finding in findings}
     for group in placed_graph.graph.groups:
         members = [remaining_findings[id] for id in group.faults if id in remaining_findings]
-        for other in members[1:]:
-            first = remaining_findings[members[0].id]
-            if has_overlap(first.locations, other.locations):
-                remaining_findings[first.id] = merge_findings(first, remaining_findings.pop(other.id), group.common)
+        for member in members[1:]:
+            first_finding = remaining_findings[members[0].id]
+            if has_overlap(first_finding.locations, member.locations):
+                remaining_findings[first_finding.id] = merge_findings(
+                    first_finding, remaining_findings.pop(member.id), group.common
+                )
     return list(remaining_findings.values())
 
 
@@ -232,7 +238,7 @@ def build_unexplained_symptom(
 ) -> UnexplainedSymptom:
     symptoms, faults = find_impact(placed_graph, classification, {id: set(locations)})
     suspects = select_by_outcome(placed_graph, "unknown", placed_graph.find_ancestors({id: locations}))
-    below = {
+    impact = {
         name: places - set(locations) if name == id else places
         for name, places in merge_reaches(symptoms, faults).items()
     }
@@ -241,7 +247,7 @@ def build_unexplained_symptom(
         list_judgements(placed_graph, {id: set(locations)}),
         suspects,
         find_ruled_out_causes(placed_graph, {}, {id: set(locations)}),
-        list_judgements(placed_graph, below),
+        list_judgements(placed_graph, impact),
         choose_next_check(placed_graph, id, [suspect.place for suspect in suspects]),
     )
 

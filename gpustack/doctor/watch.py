@@ -54,11 +54,15 @@ def build_state_id(state: AbnormalState) -> str:
 
 def compare_diagnoses(before: Diagnosis, after: Diagnosis) -> tuple[Change, ...]:
     """Compare two diagnoses. A line that is on other hosts than before has changed."""
-    were, are = index_lines(before), index_lines(after)
-    resolved = [Change("resolved", line) for key, line in were.items() if key not in are]
+    lines_before, lines_after = index_lines(before), index_lines(after)
+    resolved_changes = [Change("resolved", line) for key, line in lines_before.items() if key not in lines_after]
     return (
-        *resolved,
-        *(Change("changed" if key in were else "new", line) for key, line in are.items() if were.get(key) != line),
+        *resolved_changes,
+        *(
+            Change("changed" if key in lines_before else "new", line)
+            for key, line in lines_after.items()
+            if lines_before.get(key) != line
+        ),
     )
 
 

@@ -21,14 +21,14 @@ OWN_SIGNERS = "kubernetes.io/"
 def observe_requests(view: View) -> Iterator[AbnormalState]:
     """List requests without a certificate. A kubelet makes another one every few minutes, which is the same state."""
     for request in view[CERTIFICATE_REQUESTS]:
-        since, limit = find_deadline(request)
-        is_young = bool(since and view.started_at - since < limit)
+        wait_start, limit = find_deadline(request)
+        is_young = bool(wait_start and view.started_at - wait_start < limit)
         if request.refusal or not is_young:
             severity: Severity = "risk" if request.signer.startswith(OWN_SIGNERS) else "note"
             yield AbnormalState(
                 "certificate-pending", severity, (CLUSTER,), (f"certificate request of {request.user}",),
                 f"{describe_wait(request)} (signer {request.signer}, request {request.name})",
-                Command("kubectl", "describe", "csr", request.name), since,
+                Command("kubectl", "describe", "csr", request.name), wait_start,
                 topic=f"{request.signer} {request.user} {bool(request.approved_at)}",
             )  # fmt: skip
 

@@ -42,7 +42,7 @@ SLOW_START = timedelta(minutes=2)
 RESTARTING = "CrashLoopBackOff"
 """The kubelet's message beside this reason only says how long it waits, and in which pod."""
 ENDED_WELL = "Completed"
-KILLED = "OOMKilled"
+OOM_REASON = "OOMKilled"
 """The kubelet's reason where the kernel killed a container that needed more memory than its limit."""
 RECENT_KILL = timedelta(days=1)
 ENDED_KINDS: tuple[Kind, ...] = ("container-not-running", "container-restarts", "container-killed")
@@ -70,31 +70,35 @@ def build_function(probe: Probe[tuple[PodState, ...]]) -> Callable[[View], Itera
 
 def list_states(view: View, pod: PodState) -> Iterator[AbnormalState]:
     """List the states of a pod's containers. Those that wait for an init container are not reported beside it."""
-    failed: Severity = "broken" if is_platform_pod(view, pod) else "note"
-    waiting_long = bool(pod.unready_since and view.started_at - pod.unready_since > LONG_START)
+    pod_severity: Severity = "broken" if is_platform_pod(view, pod) else "note"
+    has_waited_long = bool(pod.unready_since and view.started_at - pod.unready_since > LONG_START)
     for container in pod.containers:
         if is_stopped(container):
             message = describe_stop(container)
-            yield build_state(view, pod, container, "container-not-running", failed, message, pod.unready_since)
+            yield build_state(view, pod, container, "container-not-running", pod_severity, message, pod.unready_since)
         elif is_restarted_often(view, container):
-            severity: Severity = "risk" if container.ready and failed == "broken" else failed
+            severity: Severity = "risk" if container.ready and pod_severity == "broken" else pod_severity
             yield build_state(
                 view, pod, container, "container-restarts", severity, describe_end(container), container.ended_at
             )
         elif is_killed(view, container):
-            killed: Severity = "risk" if failed == "broken" else failed
+            kill_severity: Severity = "risk" if pod_severity == "broken" else pod_severity
             message = f"{describe_end(container)}: it needed more memory than its limit"
-            yield build_state(view, pod, container, "container-killed", killed, message, container.ended_at)
+            yield build_state(view, pod, container, "container-killed", kill_severity, message, container.ended_at)
         elif is_never_ready(view, container):
             message = "It runs, and its readiness probe does not succeed."
-            yield build_state(view, pod, container, "container-not-ready", failed, message, pod.unready_since)
+            yield build_state(view, pod, container, "container-not-ready", pod_severity, message, pod.unready_since)
         elif is_slow_to_start(view, container):
-            slow: Severity = "risk" if failed == "broken" else failed
+            start_severity: Severity = "risk" if pod_severity == "broken" else pod_severity
             message = "It runs, and its startup probe does not succeed; in the end the kubelet restarts it."
-            yield build_state(view, pod, container, "container-not-ready", slow, message, container.started_at)
-    if waiting_long and (awaited := find_awaited(pod)):
-        message = describe_wait(awaited)
-        yield build_state(view, pod, awaited, "container-not-started", failed, message, pod.unready_since)
+            yield build_state(
+                view, pod, container, "container-not-ready", start_severity, message, container.started_at
+            )
+    if has_waited_long and (awaited_container := find_awaited(pod)):
+        message = describe_wait(awaited_container)
+        yield build_state(
+            view, pod, awaited_container, "container-not-started", pod_severity, message, pod.unready_since
+        )
 
 
 def is_stopped(container: Container) -> bool:
@@ -116,7 +120,7 @@ def is_restarted_often(view: View, container: Container) -> bool:
 
 def is_killed(view: View, container: Container) -> bool:
     """Tell whether a container runs whose last run the kernel ended within a day, for want of memory."""
-    if not container.started_at or container.last_reason != KILLED or not container.ended_at:
+    if not container.started_at or container.last_reason != OOM_REASON or not container.ended_at:
         return False
     return view.started_at - container.ended_at < RECENT_KILL
 
@@ -139,11 +143,11 @@ def is_slow_to_start(view: View, container: Container) -> bool:
 
 def find_awaited(pod: PodState) -> Container | None:
     """Find the container for which a pod waits: an init container that runs, or else the first that was not started."""
-    running = (container for container in pod.containers if container.init and container.started_at)
-    created = (container for container in pod.containers if container.reason in BEFORE)
+    running_containers = (container for container in pod.containers if container.init and container.started_at)
+    created_containers = (container for container in pod.containers if container.reason in BEFORE)
     if any(is_stopped(container) for container in pod.containers):
         return None
-    return next(running, None) or next(created, None)
+    return next(running_containers, None) or next(created_containers, None)
 
 
 def describe_stop(container: Container) -> str:
@@ -229,11 +233,11 @@ def list_mount_states(view: View, pod: PodState) -> Iterator[AbnormalState]:
     kubelet tries for ever."""
     events = view[MOUNT_WARNINGS] if view.has_fact(MOUNT_WARNINGS) else ()
     own_events = [event for event in events if event.subject == f"pod {pod}" and event.last_at and event.count > 1]
-    awaited = find_awaited(pod)
-    if awaited and own_events:
+    awaited_container = find_awaited(pod)
+    if awaited_container and own_events:
         event = max(own_events, key=lambda event: str(event.last_at))
-        message = f"{describe_wait(awaited)}; {event.reason}: {event.message}"
-        yield build_state(view, pod, awaited, "container-not-started", "note", message, event.first_at)
+        message = f"{describe_wait(awaited_container)}; {event.reason}: {event.message}"
+        yield build_state(view, pod, awaited_container, "container-not-started", "note", message, event.first_at)
 
 
 def add_probe_failure(view: View, state: AbnormalState) -> AbnormalState:

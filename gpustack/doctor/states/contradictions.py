@@ -38,8 +38,10 @@ def observe_manifests(view: View) -> Iterator[AbnormalState]:
         yield build_state(view.location, "broken", "static pods", message, SHOW_MANIFESTS)
     listeners = manifests.client_listeners
     servers = [server for server in manifests.etcd_servers if is_own(server, own_addresses)]
-    if listeners and (lost := [server for server in servers if not serves_address(manifests, server)]):
-        message = f"the API server asks etcd at {format_value(lost)}; etcd listens at {format_value(listeners)}"
+    if listeners and (unserved_servers := [server for server in servers if not serves_address(manifests, server)]):
+        message = (
+            f"the API server asks etcd at {format_value(unserved_servers)}; etcd listens at {format_value(listeners)}"
+        )
         yield build_state(view.location, "broken", "static pods", message, SHOW_MANIFESTS)
 
 
@@ -52,23 +54,23 @@ def observe_announcements(view: View) -> Iterator[AbnormalState]:
     """List nodes whose Flannel announces the same address as another one, an address that the host does not have, or
     another MAC address than its link has."""
     nodes_by_address: dict[str, list[str]] = {}
-    for name, announced in view[FLANNEL_ANNOTATIONS].items():
-        nodes_by_address.setdefault(announced.address, []).append(name)
-    for name, announced in view[FLANNEL_ANNOTATIONS].items():
+    for name, announcement in view[FLANNEL_ANNOTATIONS].items():
+        nodes_by_address.setdefault(announcement.address, []).append(name)
+    for name, announcement in view[FLANNEL_ANNOTATIONS].items():
         host = locate_node(view, name)
         subject = f"node {name}, Flannel"
-        if len(same := nodes_by_address[announced.address]) > 1:
-            message = f"it announces {announced.address}, as those of {format_value(same)} do"
+        if len(node_names := nodes_by_address[announcement.address]) > 1:
+            message = f"it announces {announcement.address}, as those of {format_value(node_names)} do"
             yield build_state(host, "broken", subject, message, SHOW_ANNOTATIONS)
-        elif (addresses := list_addresses(view, host)) and announced.address not in addresses:
+        elif (addresses := list_addresses(view, host)) and announcement.address not in addresses:
             message = (
-                f"it announces {announced.address}, which no link of the host has: other nodes send packets for its "
+                f"it announces {announcement.address}, which no link of the host has: other nodes send packets for its "
                 "pods there. Only an address of a router in front of the host is set so, with public-ip-overwrite"
             )
             yield build_state(host, "risk", subject, message, SHOW_ANNOTATIONS)
         links = view.select_host(host)[LINKS] if host != CLUSTER and view.select_host(host).has_fact(LINKS) else ()
-        if links and announced.mac and links[0].mac != announced.mac:
-            message = f"it announces the MAC address {announced.mac}; {links[0].name} has {links[0].mac}"
+        if links and announcement.mac and links[0].mac != announcement.mac:
+            message = f"it announces the MAC address {announcement.mac}; {links[0].name} has {links[0].mac}"
             yield build_state(host, "broken", subject, message, Command("ip", "link", "show", links[0].name))
 
 

@@ -9,7 +9,7 @@ from gpustack.doctor.states.node_hosts import locate_node
 from gpustack.doctor.states.state import AbnormalState, Observer
 from gpustack.probes.kubernetes.node_records import NODE_RECORDS, NodeRecord, parse_cordon
 
-LEFT = timedelta(hours=1)
+CORDON_LIMIT = timedelta(hours=1)
 """A rolling reboot waits half an hour for GPU jobs, and twenty minutes for a boot."""
 
 
@@ -18,7 +18,7 @@ def observe_cordons(view: View) -> Iterator[AbnormalState]:
     without a readable time is as old as nobody knows."""
     for node in view[NODE_RECORDS]:
         cordon = parse_cordon(node.cordon_record) if node.owns_cordon else None
-        if cordon and cordon.cordoned_at and view.started_at - cordon.cordoned_at > LEFT:
+        if cordon and cordon.cordoned_at and view.started_at - cordon.cordoned_at > CORDON_LIMIT:
             yield AbnormalState(
                 "node-left-cordoned",
                 "risk",

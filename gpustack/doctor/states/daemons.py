@@ -24,8 +24,8 @@ def observe_kubelet(view: View) -> Iterator[AbnormalState]:
 def observe_containerd(view: View) -> Iterator[AbnormalState]:
     unit = view[UNITS].get("containerd")
     if unit and not unit.active and not unit.moving:
-        how = "ended by itself" if unit.ended else "stopped"
-        yield from build_states(view, "containerd", f"not active, {unit.file}: {how}")
+        reason = "ended by itself" if unit.ended else "stopped"
+        yield from build_states(view, "containerd", f"not active, {unit.file}: {reason}")
 
 
 def observe_registries(view: View) -> Iterator[AbnormalState]:

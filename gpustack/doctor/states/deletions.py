@@ -32,9 +32,9 @@ def observe_deletions(view: View) -> Iterator[AbnormalState]:
 
 
 def build_patient_state(view: View, pod: PodState, ends_by: datetime) -> AbnormalState:
-    left = format_duration((ends_by - view.started_at).total_seconds())
+    remaining_time = format_duration((ends_by - view.started_at).total_seconds())
     message = (
-        f"it was deleted, and may run on for {left} (terminationGracePeriodSeconds); "
+        f"it was deleted, and may run on for {remaining_time} (terminationGracePeriodSeconds); "
         f"no other pod gets its {format_count(pod.gpus, 'GPU')} until it ends"
     )
     return replace(build_state(view, pod), severity="note", message=message, onset=None)

@@ -15,12 +15,12 @@ def observe_decisions(view: View) -> Iterator[AbnormalState]:
     While it forwards no packet, its decision on those of pods says nothing of routes."""
     facts = view[ROUTE_DECISIONS]
     forwards = not view.has_fact(SYSCTL) or view[SYSCTL].live.get(FORWARD) != "0"
-    diverted: dict[tuple[str, str], RouteDecision] = {}
+    diverted_decisions: dict[tuple[str, str], RouteDecision] = {}
     for decision in facts.decisions:
         if decision.diverted and (forwards or decision.sender == "host"):
-            diverted.setdefault((decision.prefix, decision.words), decision)
+            diverted_decisions.setdefault((decision.prefix, decision.words), decision)
     rules = f"; rules of routing: {'; '.join(facts.rules)}" if facts.rules else ""
-    for decision in diverted.values():
+    for decision in diverted_decisions.values():
         message = (
             f"the main table sends packets to {decision.prefix} by {decision.link}, and the kernel does not "
             f"({'of its pods' if decision.sender == 'pods' else 'of the host'}): {decision.words}{rules}"

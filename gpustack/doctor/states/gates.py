@@ -11,7 +11,7 @@ from gpustack.doctor.states.state import AbnormalState, Observer
 from gpustack.probes.kubernetes.node_records import NODE_RECORDS, NodeRecord
 from gpustack.times import format_duration
 
-LEFT = timedelta(hours=1)
+GATE_LIMIT = timedelta(hours=1)
 """An installation, or a reboot with its proof, is done by then."""
 CAUSES = {
     "": "since it joined",
@@ -31,7 +31,7 @@ def observe_gates(view: View) -> Iterator[AbnormalState]:
         age = view.started_at - onset if onset else None
         yield AbnormalState(
             "node-unproven",
-            "risk" if age is None or age > LEFT else "note",
+            "risk" if age is None or age > GATE_LIMIT else "note",
             (locate_node(view, node.name),),
             (f"node {node.name}",),
             f"behind the gate {CAUSES.get(gate.cause, 'for an unknown reason')}{describe_age(age)}: it takes no "
@@ -49,11 +49,11 @@ def describe_age(age: timedelta | None) -> str:
 
 def choose_command(view: View, node: NodeRecord) -> Command:
     """Choose the command that opens the gate, or the diagnostic that comes before it."""
-    cordoned = ("--cordoned",) if node.cordoned else ()
+    options = ("--cordoned",) if node.cordoned else ()
     if node.gate and node.gate.needs_diagnostic:
-        return Command("gpustack", "gpu", "diag", "--node", node.name, *cordoned)
+        return Command("gpustack", "gpu", "diag", "--node", node.name, *options)
     host = locate_node(view, node.name)
-    return Command("gpustack", "prove", *(() if host == CLUSTER else ("--limit", host)), *cordoned)
+    return Command("gpustack", "prove", *(() if host == CLUSTER else ("--limit", host)), *options)
 
 
 OBSERVERS = (Observer("gates", "Nodes whose GPUs are to be proven", observe_gates, (NODE_RECORDS,)),)

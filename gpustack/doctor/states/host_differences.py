@@ -24,7 +24,7 @@ from gpustack.probes.network.resolver import RESOLVER
 
 DIGITS = 12
 """The digits of a hash that tell two of them apart."""
-NOTHING = "none"
+NO_VALUE = "none"
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,13 @@ def read_managers(links: Any) -> str:
 def read_rules(proxy: Any) -> str:
     """Read whether the kernel has rules of Services, where kube-proxy runs."""
     has_rules = proxy.table or any(counts.services for counts in (proxy.legacy, proxy.nft))
-    return ("some" if has_rules else NOTHING) if proxy.listening else ""
+    return ("some" if has_rules else NO_VALUE) if proxy.listening else ""
 
 
 def read_headers(kernels: Any) -> str:
     """Read whether the running kernel has headers to build a module with, or a built module of the driver."""
     running = kernels.running
-    return ("headers or a built module" if running.headers or running.module else NOTHING) if running.release else ""
+    return ("headers or a built module" if running.headers or running.module else NO_VALUE) if running.release else ""
 
 
 def read_pod_mtus(mtus: Any) -> str:
@@ -73,14 +73,14 @@ def read_pod_mtus(mtus: Any) -> str:
 
 SETTINGS = (
     Setting(
-        "name servers for pods", RESOLVER, lambda found: format_value(found.servers) if found else "",
+        "name servers for pods", RESOLVER, lambda resolver: format_value(resolver.servers) if resolver else "",
         Command("resolvectl", "dns"),
     ),
     Setting(
         "headers of the running kernel", GPU_KERNELS, read_headers, Command("dkms", "status"), of_gpus=True
     ),
     Setting(
-        "runtime nvidia of containerd", RUNTIME, lambda runtime: runtime.nvidia or NOTHING,
+        "runtime nvidia of containerd", RUNTIME, lambda runtime: runtime.nvidia or NO_VALUE,
         Command("containerd", "config", "dump"), of_gpus=True,
     ),
     Setting(
@@ -99,7 +99,7 @@ SETTINGS = (
     ),
     Setting("rules of Services (KUBE-SERVICES)", PROXY, read_rules, Command("iptables-save", "-t", "nat")),
     Setting(
-        "rules of kube-proxy in iptables-legacy", PROXY, lambda proxy: "some" if proxy.legacy.total else NOTHING,
+        "rules of kube-proxy in iptables-legacy", PROXY, lambda proxy: "some" if proxy.legacy.total else NO_VALUE,
         Command("iptables-legacy-save"),
     ),
     Setting(

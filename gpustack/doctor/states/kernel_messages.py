@@ -21,7 +21,7 @@ USUAL_BOOT = 120
 """Seconds after the boot within which drivers report what the firmware has otherwise."""
 CRITICAL = 2
 """The priority crit of syslog(3), and the number of what is graver is smaller."""
-MOST = 3
+MAX_GROUPS = 3
 """The most groups of errors of a host that are reported, the newest first."""
 NUMBER = re.compile(r"\b(?:0x)?[0-9a-f]*\d[0-9a-f]*\b", re.IGNORECASE)
 PROCESS = re.compile(r"Killed process (\d+) ")
@@ -45,7 +45,7 @@ def observe_errors(view: View) -> Iterator[AbnormalState]:
         is_known = message.text in disk_errors or XID.search(message.text) or PROCESS.search(message.text)
         if not is_known and (message.uptime > USUAL_BOOT or is_critical(message)):
             groups.setdefault(NUMBER.sub("N", message.text), []).append(message)
-    newest_groups = sorted(groups.items(), key=lambda group: group[1][-1].received_at, reverse=True)[:MOST]
+    newest_groups = sorted(groups.items(), key=lambda group: group[1][-1].received_at, reverse=True)[:MAX_GROUPS]
     for topic, messages in newest_groups:
         is_grave = any(is_critical(message) and is_recent(view, message) for message in messages)
         severity: Severity = "risk" if is_grave else "note"
@@ -94,12 +94,20 @@ def build_state(
     view: View, kind: Kind, severity: Severity, subject: str, messages: Iterable[KernelMessage], topic: str
 ) -> AbnormalState:
     """Build the state of messages of one kind: the newest, since when, and how many there are."""
-    first, *others = messages
-    newest = others[-1] if others else first
+    first_message, *later_messages = messages
+    newest_message = later_messages[-1] if later_messages else first_message
     command = Command("journalctl", "-k", "-b", "--since", "-24h")
-    count = 1 + len(others)
+    count = 1 + len(later_messages)
     return AbnormalState(
-        kind, severity, (view.location,), (subject,), newest.text, command, first.received_at, count, topic=topic
+        kind,
+        severity,
+        (view.location,),
+        (subject,),
+        newest_message.text,
+        command,
+        first_message.received_at,
+        count,
+        topic=topic,
     )
 
 

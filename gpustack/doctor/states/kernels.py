@@ -13,8 +13,8 @@ def observe_modules(view: View) -> Iterator[AbnormalState]:
     host without any modules has its kernel from elsewhere, as a container has."""
     boot = view[BOOT]
     if boot.folder == "empty" or (boot.folder == "none" and boot.other_kernels):
-        others = f"; there are those of {', '.join(boot.other_kernels)}" if boot.other_kernels else ""
-        message = f"its modules are not in /lib/modules/{boot.release}, so that none can be loaded{others}"
+        other_kernels = f"; there are those of {', '.join(boot.other_kernels)}" if boot.other_kernels else ""
+        message = f"its modules are not in /lib/modules/{boot.release}, so that none can be loaded{other_kernels}"
         subject, command = f"kernel {boot.release}", Command("ls", "/lib/modules")
         yield AbnormalState("kernel-modules-missing", "risk", (view.location,), (subject,), message, command)
 

@@ -16,7 +16,7 @@ from gpustack.probes.control_plane.kubeadm import SETTINGS
 from gpustack.probes.kubelet.config_fields import CONFIG_FIELDS
 from gpustack.probes.kubelet.settings import FILE
 
-OWN = """
+FLAG_TABLE = """
 etcd: advertise-client-urls cert-file client-cert-auth data-dir experimental-initial-corrupt-check
  experimental-watch-progress-notify-interval feature-gates initial-advertise-peer-urls initial-cluster
  initial-cluster-state key-file listen-client-urls listen-metrics-urls listen-peer-urls name peer-cert-file
@@ -37,7 +37,7 @@ kube-scheduler: authentication-kubeconfig authorization-kubeconfig bind-address 
 """
 """The flags that kubeadm sets (kubernetes/kubernetes cmd/kubeadm/app/phases: controlplane/manifests.go and
 etcd/local.go)."""
-FIXED = {
+FIXED_VALUES = {
     ("kube-apiserver", "allow-privileged"): "true",
     ("kube-apiserver", "authorization-mode"): "Node,RBAC",
     ("kube-apiserver", "enable-admission-plugins"): "NodeRestriction",
@@ -65,7 +65,7 @@ def parse_own(text: str) -> dict[str, set[str]]:
     return {component: set(names.split()) for component, _, names in (line.partition(":") for line in lines)}
 
 
-OWN_FLAGS = parse_own(OWN)
+OWN_FLAGS = parse_own(FLAG_TABLE)
 
 
 def observe_flags(view: View) -> Iterator[AbnormalState]:
@@ -100,22 +100,22 @@ def read_further_flags(cluster: Mapping[str, Any], component: str) -> dict[str, 
 def is_known(component: str, name: str, value: str, further: Mapping[str, str]) -> bool:
     if name in further:
         return True
-    return name in OWN_FLAGS[component] and FIXED.get((component, name), value) == value
+    return name in OWN_FLAGS[component] and FIXED_VALUES.get((component, name), value) == value
 
 
 def observe_fields(view: View) -> Iterator[AbnormalState]:
     """List the fields of a kubelet that differ from the ConfigMap. A file may be patched for its host, so that this
     alone is no risk."""
-    recorded = view[SETTINGS].kubelet
-    if recorded is None:
+    recorded_fields = view[SETTINGS].kubelet
+    if recorded_fields is None:
         return
-    differing = [
+    differences = [
         f"{name}: {value}"
         for name, value in view[CONFIG_FIELDS].items()
-        if name not in HOST_FIELDS and str(recorded.get(name, "")) != value
+        if name not in HOST_FIELDS and str(recorded_fields.get(name, "")) != value
     ]
-    if differing:
-        message = f"it has {format_value(differing)}, and the ConfigMap kube-system/kubelet-config does not"
+    if differences:
+        message = f"it has {format_value(differences)}, and the ConfigMap kube-system/kubelet-config does not"
         yield build_state(view.location, "note", f"kubelet of {view.location}", message, Command("cat", FILE))
 
 

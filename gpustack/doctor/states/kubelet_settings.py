@@ -38,8 +38,10 @@ def observe_servers(view: View) -> Iterator[AbnormalState]:
     addresses = {service.address for service in services}
     if servers and not any(server in addresses or ip_address(server).is_link_local for server in servers):
         names = [f"{service.name} {service.address}" for service in services if DNS_PORT in service.ports.values()]
-        known = format_value(sorted(names)) if names else "none"
-        message = f"it gives pods the DNS server {format_value(servers)}, which no Service has; those of DNS: {known}"
+        dns_services = format_value(sorted(names)) if names else "none"
+        message = (
+            f"it gives pods the DNS server {format_value(servers)}, which no Service has; those of DNS: {dns_services}"
+        )
         yield build_state(view, "broken", message)
 
 

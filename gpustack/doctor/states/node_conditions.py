@@ -59,7 +59,7 @@ def observe_ranges(view: View) -> Iterator[AbnormalState]:
     any node."""
     nodes = view[NODES]
     for node in nodes:
-        if not node.pod_cidr and any(other.pod_cidr for other in nodes):
+        if not node.pod_cidr and any(peer.pod_cidr for peer in nodes):
             message = "it has no podCIDR, so that its pods get no addresses; others have one"
             yield build_state(view, node, "node-without-range", "broken", message, None)
 

@@ -19,7 +19,7 @@ from gpustack.probes.kubernetes.taints import GATE, find_repelling_taints
 from gpustack.steps.taint import TAINT
 
 DEPLOY = "nvidia.com/gpu.deploy."
-EXCLUDED, PAUSED = "false", "paused-"
+EXCLUDED_VALUE, PAUSED_PREFIX = "false", "paused-"
 MIG_STATE, UPGRADE_STATE = "nvidia.com/mig.config.state", "nvidia.com/gpu-driver-upgrade-state"
 FAILED_STATES = ("failed", "upgrade-failed")
 FINISHED_STATES = ("", "success", "upgrade-done")
@@ -36,9 +36,9 @@ def judge_label(node: GpuNode, label: str, value: str) -> Severity | None:
     """Judge a label; None for one that is as it should be. A component that is paused or busy takes a moment: it is
     broken where the node offers no GPU meanwhile. Somebody may have excluded the node on purpose."""
     if label.startswith(DEPLOY):
-        if value == EXCLUDED:
+        if value == EXCLUDED_VALUE:
             return "note"
-        return ("broken" if not node.offers_gpus else "risk") if value.startswith(PAUSED) else None
+        return ("broken" if not node.offers_gpus else "risk") if value.startswith(PAUSED_PREFIX) else None
     if label not in (MIG_STATE, UPGRADE_STATE) or value in FINISHED_STATES:
         return None
     return "broken" if value in FAILED_STATES or not node.offers_gpus else "risk"

@@ -37,9 +37,9 @@ def find_edits(
 ) -> Iterator[tuple[str, ObjectWrite, ObjectWrite]]:
     """Find the last write of a person to each object that a program has written before, and that program's last one."""
     for name, writes in writes_by_name.items():
-        ordered = sorted(writes, key=lambda write: write.written_at)
-        owners = [write for write in ordered if not write.by_hand]
-        edits = [write for write in ordered if write.by_hand and select_fields(write)]
+        sorted_writes = sorted(writes, key=lambda write: write.written_at)
+        owners = [write for write in sorted_writes if not write.by_hand]
+        edits = [write for write in sorted_writes if write.by_hand and select_fields(write)]
         if owners and edits and edits[-1].written_at > owners[-1].written_at:
             yield name, edits[-1], owners[-1]
 

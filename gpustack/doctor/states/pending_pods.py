@@ -36,16 +36,16 @@ def observe_unscheduled_pods(view: View) -> Iterator[AbnormalState]:
     GPU is free; it is broken while a cordoned node keeps GPUs from it. In the first minute a pod of the platform is no
     more than a risk, and one of a user is not listed."""
     gpus = {node.name: node.allocatable for node in view[GPU_NODES]}
-    cordoned = [node.name for node in view[NODES] if any(taint.startswith(CORDON) for taint in node.taints)]
-    keeps_gpus = any(gpus.get(name) for name in cordoned)
+    cordoned_nodes = [node.name for node in view[NODES] if any(taint.startswith(CORDON) for taint in node.taints)]
+    keeps_gpus = any(gpus.get(name) for name in cordoned_nodes)
     lost_nodes = find_lost_nodes(view)
     for pod in view[PENDING_PODS]:
         is_broken = is_platform_pod(view, pod) or (pod.gpus > 0 and keeps_gpus)
-        is_ours = pod.namespace in list_platform_namespaces(view) or (is_for_gpus(pod) and has_waited(view, pod))
+        is_reported = pod.namespace in list_platform_namespaces(view) or (is_for_gpus(pod) and has_waited(view, pod))
         reason = find_reason(view, pod)
-        if reason and is_ours and not pod.deleted:
-            lasting: Severity = "broken" if has_waited(view, pod) else "risk"
-            severity: Severity = lasting if is_broken else "note"
+        if reason and is_reported and not pod.deleted:
+            broken_severity: Severity = "broken" if has_waited(view, pod) else "risk"
+            severity: Severity = broken_severity if is_broken else "note"
             if node := lost_nodes.get(str(pod)):
                 severity, reason = "note", f"its DaemonSet made it for node {node}, which is not Ready: {reason}"
             yield build_state(pod, "pod-unscheduled", severity, CLUSTER, reason)

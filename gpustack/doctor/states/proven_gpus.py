@@ -23,12 +23,12 @@ def observe_other_gpus(view: View) -> Iterator[AbnormalState]:
         if not record or not uuids or uuids == record.uuids:
             continue
         reasons = [
-            f"{text} {format_value(sorted(others))}"
-            for text, others in (
+            f"{label} {format_value(sorted(differing_uuids))}"
+            for label, differing_uuids in (
                 ("not proven:", record.find_unproven(uuids)),
                 ("no longer heard of:", record.find_missing(uuids)),
             )
-            if others
+            if differing_uuids
         ]
         host = locate_node(view, node.name)
         yield AbnormalState(

@@ -39,11 +39,11 @@ def build_prometheus_command(view: View, path: str) -> Command:
 
 def observe_rejections(view: View) -> Iterator[AbnormalState]:
     """List rejected objects in the operator's words. Their authors may be users."""
-    for rejected in view[REJECTION_EVENTS]:
-        kind = rejected.kind.lower()
-        command = Command("kubectl", "-n", rejected.namespace, "get", kind, rejected.name, "-o", "yaml")
-        subject = f"{kind} {rejected.namespace}/{rejected.name}"
-        yield AbnormalState("object-rejected", "note", (CLUSTER,), (subject,), rejected.reason, command)
+    for event in view[REJECTION_EVENTS]:
+        kind = event.kind.lower()
+        command = Command("kubectl", "-n", event.namespace, "get", kind, event.name, "-o", "yaml")
+        subject = f"{kind} {event.namespace}/{event.name}"
+        yield AbnormalState("object-rejected", "note", (CLUSTER,), (subject,), event.reason, command)
 
 
 def observe_reconciliations(view: View) -> Iterator[AbnormalState]:

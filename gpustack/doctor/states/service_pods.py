@@ -16,7 +16,7 @@ from gpustack.probes.kubernetes.pod_states import GPU_PODS, MONITORING_PODS, SYS
 from gpustack.probes.proof import SERVICES, Service
 from gpustack.steps.platform_namespaces import list_platform_namespaces
 
-BALANCED = "LoadBalancer"
+BALANCER_TYPE = "LoadBalancer"
 """The type of a Service for which a controller outside Kubernetes makes a load balancer."""
 USUAL_WAIT = timedelta(minutes=2)
 """A controller has made a load balancer by then."""
@@ -46,18 +46,18 @@ def observe_local_services(view: View) -> Iterator[AbnormalState]:
     for probe in (SYSTEM_PODS, MONITORING_PODS, GPU_PODS):
         pods = view[probe] if view.has_fact(probe) else ()
         for service in view[SERVICES] if pods else ():
-            selected = [pod for pod in pods if is_selected(service, pod)]
-            nodes = sorted({pod.node for pod in selected if pod.ready})
-            missing = sorted({*ready_nodes} - {*nodes})
-            is_spread = any(pod.owner.startswith("DaemonSet/") for pod in selected)
-            if service.local and nodes and missing and not is_spread:
+            selected_pods = [pod for pod in pods if is_selected(service, pod)]
+            nodes = sorted({pod.node for pod in selected_pods if pod.ready})
+            missing_nodes = sorted({*ready_nodes} - {*nodes})
+            is_spread = any(pod.owner.startswith("DaemonSet/") for pod in selected_pods)
+            if service.local and nodes and missing_nodes and not is_spread:
                 message = (
                     "internalTrafficPolicy Local sends pods to those of their own node, and its ready pods run on "
-                    f"{format_value(nodes)}: on {format_value(missing)} nobody answers"
+                    f"{format_value(nodes)}: on {format_value(missing_nodes)} nobody answers"
                 )
                 command = Command("kubectl", "-n", service.namespace, "get", "service", service.name, "-o", "yaml")
                 subject = f"service {service.namespace}/{service.name}"
-                hosts = tuple(locate_node(view, name) for name in missing)
+                hosts = tuple(locate_node(view, name) for name in missing_nodes)
                 severity: Severity = "broken" if service.namespace == "kube-system" else "risk"
                 yield AbnormalState("service-without-pods", severity, hosts, (subject,), message, command)
 
@@ -67,9 +67,9 @@ def observe_addresses(view: View) -> Iterator[AbnormalState]:
     for service in view[SERVICES]:
         age = view.started_at - service.created_at if service.created_at else None
         is_due = age is None or age > USUAL_WAIT
-        if service.kind == BALANCED and not service.external_addresses and is_due:
+        if service.kind == BALANCER_TYPE and not service.external_addresses and is_due:
             ports = format_value(sorted(service.node_ports.values()))
-            message = f"its type is {BALANCED}, and no load balancer has given it an address"
+            message = f"its type is {BALANCER_TYPE}, and no load balancer has given it an address"
             message += f"; ports of each node: {ports}" if service.node_ports else ""
             is_ours = service.namespace in list_platform_namespaces(view)
             command = Command("kubectl", "-n", service.namespace, "describe", "service", service.name)

@@ -37,9 +37,9 @@ def observe_silences(view: View) -> Iterator[AbnormalState]:
 def describe_silence(silence: Silence, names: list[str]) -> str:
     """Describe what a silence holds back, until when, and in whose words."""
     end = f" until {silence.ends_at:%Y-%m-%d %H:%M} UTC" if silence.ends_at else ""
-    width = "every alert" if silence.takes_all else f"alerts with {format_value(list(silence.selectors))}"
-    held = f", now {format_value(names)}" if names else ""
-    return f"{silence.author or 'somebody'} silenced {width}{end}{held}: {silence.words or 'no comment'}"
+    scope = "every alert" if silence.takes_all else f"alerts with {format_value(list(silence.selectors))}"
+    held_alerts = f", now {format_value(names)}" if names else ""
+    return f"{silence.author or 'somebody'} silenced {scope}{end}{held_alerts}: {silence.words or 'no comment'}"
 
 
 OBSERVERS = (

@@ -206,8 +206,12 @@ def add_event_words(states: Collection[AbnormalState]) -> Iterator[AbnormalState
         states_by_object.setdefault(find_object(state.subjects[0]), []).append(state)
     for state in states:
         own_states = states_by_object[find_object(state.subjects[0])] if state.kind in EVENT_KINDS else []
-        said = " ".join(other.message for other in own_states if other.kind != "warning")
-        warnings = [other for other in own_states if other.kind == "warning" and find_words(other) not in said]
+        state_messages = " ".join(own_state.message for own_state in own_states if own_state.kind != "warning")
+        warnings = [
+            own_state
+            for own_state in own_states
+            if own_state.kind == "warning" and find_words(own_state) not in state_messages
+        ]
         yield join_warnings(state, warnings[:MAX_WARNINGS]) if warnings else state
 
 
@@ -228,8 +232,10 @@ def select_exact_states(states: Collection[AbnormalState]) -> Iterator[AbnormalS
         for subject in state.subjects:
             states_by_object.setdefault(find_object(subject), []).append(state)
     for state in states:
-        others = (other for member in state.members for other in states_by_object.get(member, ()))
-        if not any(other.kind != state.kind and other.rank <= state.rank for other in others):
+        member_states = (member_state for member in state.members for member_state in states_by_object.get(member, ()))
+        if not any(
+            member_state.kind != state.kind and member_state.rank <= state.rank for member_state in member_states
+        ):
             yield state
 
 
