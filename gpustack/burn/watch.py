@@ -10,7 +10,7 @@ from gpustack.errors import GpustackError, MissingDataError
 from gpustack.events import Reporter
 from gpustack.gpus.activity import BITS, REASONS, TEMPERATURE
 from gpustack.gpus.device import group_readings
-from gpustack.gpus.queries import BACK, query_readings
+from gpustack.gpus.queries import LOOKBACK_SECONDS, query_readings
 from gpustack.metrics.gpus import Gpu
 from gpustack.metrics.readings import Reading, Readings
 from gpustack.proof.connect import open_prometheus
@@ -62,8 +62,8 @@ class Watcher:
             server_time, gpu_readings = self.server_clock(), find_gpus(self.ask())
         except GpustackError as error:
             self.answered_at = self.answered_at or clock
-            silent = running and not self.blind and clock - self.answered_at > BACK
-            return f"Prometheus gave no answer for {BACK} s: {error.message}" if silent else ""
+            silent = running and not self.blind and clock - self.answered_at > LOOKBACK_SECONDS
+            return f"Prometheus gave no answer for {LOOKBACK_SECONDS} s: {error.message}" if silent else ""
         self.answered_at = clock
         for uuid in (*running, *ended_uuids):
             self.gpus.setdefault(uuid, GpuObservation(server_time))

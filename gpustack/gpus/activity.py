@@ -110,9 +110,9 @@ def build_activity(readings: Readings, predicate: Callable[[GpuActivity], bool] 
     """Build the activity of the GPUs that the predicate selects, by node and index."""
     believed_devices, doubts = drop_contradictions(list_devices(readings))
     devices, own_doubts = judge_own_values(believed_devices)
-    chosen = tuple(filter(predicate, map(build_gpu_activity, devices)))
-    lacking = find_missing_fields(work for work in chosen if not work.contradictory)
-    return Activity(chosen, tuple(group_by_pod(chosen)), lacking, (*readings.doubts, *doubts, *own_doubts))
+    activities = tuple(filter(predicate, map(build_gpu_activity, devices)))
+    lacking = find_missing_fields(work for work in activities if not work.contradictory)
+    return Activity(activities, tuple(group_by_pod(activities)), lacking, (*readings.doubts, *doubts, *own_doubts))
 
 
 def build_gpu_activity(device: Device) -> GpuActivity:
@@ -153,17 +153,19 @@ def group_by_pod(activities: Iterable[GpuActivity]) -> Iterator[PodActivity]:
         memory = combine_values(sum, (find_pod_value(member, owner, "memory") for member in group))
         powers = {member.gpu.key[0]: None if member.divided else member.power for member in group}
         power = combine_values(sum, powers.values())
-        shared = [member for member in group if len(list_pods(member)) > 1]
-        copied = (name for name in NUMBERS if any(owner.path not in gpu.own_values.get(name, {}) for gpu in shared))
+        shared_members = [member for member in group if len(list_pods(member)) > 1]
+        copied_names = (
+            name for name in NUMBERS if any(owner.path not in gpu.own_values.get(name, {}) for gpu in shared_members)
+        )
         basis: dict[str, Basis] = {**dict.fromkeys(NUMBERS, "measured"), **dict.fromkeys(COUNTS, "allocated")}
-        basis |= dict.fromkeys(copied, "copied")
+        basis |= dict.fromkeys(copied_names, "copied")
         yield PodActivity(
             owner,
             len(group),
             **shares,
             memory=memory,
             power=power,
-            shared_gpus=len(shared),
+            shared_gpus=len(shared_members),
             basis=basis,
         )
 
@@ -180,8 +182,8 @@ def list_pods(activity: GpuActivity) -> set[tuple[str, str]]:
 
 
 def combine_values(function: Callable[[list[float]], float], values: Iterable[float | None]) -> float | None:
-    known = list(values)
-    return None if None in known else function([figure for figure in known if figure is not None])
+    figures = list(values)
+    return None if None in figures else function([figure for figure in figures if figure is not None])
 
 
 def find_missing_fields(activities: Iterable[GpuActivity]) -> dict[str, tuple[str, ...]]:

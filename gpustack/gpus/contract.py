@@ -73,8 +73,8 @@ def judge_exporter(
     counts = (len(first.families), len({gpu.key[0] for gpu in gpus}), len({gpu.key for gpu in gpus if gpu.instance}))
     verdicts = list(check_format(first))
     if not gpus:
-        none = Verdict("names", "wrong", "It prints no metric of any GPU.")
-        return Contract(url, *counts, (*verdicts, none))
+        no_gpu_verdict = Verdict("names", "wrong", "It prints no metric of any GPU.")
+        return Contract(url, *counts, (*verdicts, no_gpu_verdict))
     verdicts += check_names(families)
     current = select_current(families)
     if not current:

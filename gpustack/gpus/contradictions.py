@@ -18,8 +18,8 @@ DRAM = f"{PROF}DRAM_ACTIVE"
 # Numerator and denominator of what is compared as a share.
 POWER = (FIELDS["power"], f"{DEV}ENFORCED_POWER_LIMIT")
 CLOCK = (FIELDS["clock"], f"{DEV}MAX_SM_CLOCK")
-LINKS = tuple(f"{PROF}{link}_{way}_BYTES" for link in ("PCIE", "NVLINK") for way in ("TX", "RX"))
-COMPARED = (*FIELDS.values(), POWER[1], CLOCK[1], DRAM, *LINKS)
+LINKS = tuple(f"{PROF}{link}_{direction}_BYTES" for link in ("PCIE", "NVLINK") for direction in ("TX", "RX"))
+COMPARED_FIELDS = (*FIELDS.values(), POWER[1], CLOCK[1], DRAM, *LINKS)
 """Readings of these fields are compared."""
 
 

@@ -40,14 +40,14 @@ def index_by_field(readers: Readers) -> dict[str, set[str]]:
 
 def list_source_fields(names: Iterable[str]) -> Iterator[str]:
     """List the fields from which metrics are made, whatever the number of rules between them."""
-    pending, reached = list(names), set(names)
-    while pending:
-        name = pending.pop()
+    pending_names, visited_names = list(names), set(names)
+    while pending_names:
+        name = pending_names.pop()
         if fields := find_fields(name):
             yield find_original(fields[0]).name
-        sources = load_recorded().get(name, frozenset()) - reached
-        reached |= sources
-        pending += sources
+        sources = load_recorded().get(name, frozenset()) - visited_names
+        visited_names |= sources
+        pending_names += sources
 
 
 def load_rules(file: str, key: str) -> dict[str, frozenset[str]]:

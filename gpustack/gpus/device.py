@@ -49,8 +49,8 @@ class Device:
     def is_idle(self) -> bool:
         """A GPU is idle where its activity and its memory are known, and are those of a GPU without a program."""
         activity = [self.readings[name].value for name in ACTIVITY if name in self.readings]
-        used = self.readings.get(USED)
-        return bool(activity) and max(activity) < IDLE_BELOW and used is not None and used.value <= UNUSED_MEMORY
+        memory = self.readings.get(USED)
+        return bool(activity) and max(activity) < IDLE_BELOW and memory is not None and memory.value <= UNUSED_MEMORY
 
     @property
     def in_use(self) -> bool | None:
@@ -63,8 +63,8 @@ class Device:
         """The memory is the sum of these readings. There are none where the memory in use is that of one of several
         pods: the sum would be too low."""
         names = next((names for names in SUMS if all(name in self.readings for name in names)), ())
-        used = self.readings[USED] if USED in names else None
-        return () if used and used.part and used.owner else tuple(self.readings[name] for name in names)
+        memory = self.readings[USED] if USED in names else None
+        return () if memory and memory.part and memory.owner else tuple(self.readings[name] for name in names)
 
     @property
     def memory(self) -> float | None:
@@ -122,8 +122,8 @@ def group_readings(readings: Readings) -> Iterable[Mapping[str, Reading]]:
         gpu_readings = by_gpu.setdefault(reading.gpu.key, {})
         if reading.is_own or reading.time < newest[reading.gpu.key] - OLD:
             continue
-        other = gpu_readings.get(reading.field.name)
-        if other is None or compute_weight(reading) > compute_weight(other):
+        previous_reading = gpu_readings.get(reading.field.name)
+        if previous_reading is None or compute_weight(reading) > compute_weight(previous_reading):
             gpu_readings[reading.field.name] = reading
     return by_gpu.values()
 
@@ -133,8 +133,8 @@ def group_own_values(readings: Readings) -> dict[tuple[str, str], dict[str, dict
     values: dict[tuple[str, str], dict[str, dict[str, float]]] = {}
     for reading in readings.newest:
         if reading.is_own and reading.owner:
-            of_gpu = values.setdefault(reading.gpu.key, {})
-            of_gpu.setdefault(reading.field.name, {})[reading.owner.path] = reading.value
+            gpu_values = values.setdefault(reading.gpu.key, {})
+            gpu_values.setdefault(reading.field.name, {})[reading.owner.path] = reading.value
     return values
 
 

@@ -12,7 +12,7 @@ from gpustack.metrics.gpus import extract_gpu
 from gpustack.metrics.readings import build_readings
 from gpustack.vocabulary.fields import DEV, PROF
 
-COLLECTED = 35
+LEAST_GAP = 35  # seconds between the two reads of a page
 # A board that is on changes these all the time, also without work. A vGPU guest has neither.
 MOVING_FIELDS = (f"{DEV}TOTAL_ENERGY_CONSUMPTION", f"{DEV}POWER_USAGE")
 # Boards for data centres from Volta on, of which DCGM has the profiling fields (its maintainer in
@@ -32,21 +32,22 @@ def list_page_devices(families: Sequence[Family]) -> list[Device]:
 
 def check_profiling(devices: Sequence[Device]) -> Iterator[Verdict]:
     """Check for the profiling fields, without which a GPU that works and one that only waits look the same."""
-    profiled = [device for device in devices if any(name.startswith(PROF) for name in device.readings)]
-    boards, models = {device.name for device in profiled}, {device.gpu.model for device in profiled} - {""}
+    profiled_devices = [device for device in devices if any(name.startswith(PROF) for name in device.readings)]
+    boards = {device.name for device in profiled_devices}
+    models = {device.gpu.model for device in profiled_devices} - {""}
     lacking = {device.name: device.gpu.model for device in devices if device.name not in boards}
     names = {name: f"{name} ({model})" if model else name for name, model in lacking.items()}
-    wrong = tuple(names[name] for name, model in lacking.items() if model in models or is_profiled(model))
-    others = tuple(text for text in names.values() if text not in wrong)
-    if wrong:
+    wrong_boards = tuple(names[name] for name, model in lacking.items() if model in models or is_profiled(model))
+    other_boards = tuple(text for text in names.values() if text not in wrong_boards)
+    if wrong_boards:
         message = (
             f"No {PROF}* of boards that have them: a pause, another profiler, a missing module of DCGM, or the list of "
             "counters. gpu top shows utilisation in their place."
         )
-        yield Verdict("profiling", "wrong", message, wrong)
-    if others:
+        yield Verdict("profiling", "wrong", message, wrong_boards)
+    if other_boards:
         message = f"No {PROF}*: DCGM has none of many such boards. gpu top shows utilisation in their place."
-        yield Verdict("profiling", "unknown", message, others)
+        yield Verdict("profiling", "unknown", message, other_boards)
     if not lacking:
         yield Verdict("profiling", "ok", "there for all GPUs")
 
@@ -73,23 +74,26 @@ def check_cadence(first: Sequence[Family], later: Sequence[Family] | None, inter
     if later is None:
         yield Verdict("cadence", "unknown", "It was asked once: only a later answer tells whether values are new.")
         return
-    if interval < COLLECTED:
-        yield Verdict("cadence", "unknown", f"Exporters collect every 30 s: ask again after {COLLECTED} s at least.")
+    if interval < LEAST_GAP:
+        yield Verdict("cadence", "unknown", f"Exporters collect every 30 s: ask again after {LEAST_GAP} s at least.")
         return
     before, after = index_values(first), index_values(later)
-    both = before.keys() & after.keys()
-    still = {key[0] for key in both} - {key[0] for key in both if after[key] != before[key]}
-    moving = {
+    common_keys = before.keys() & after.keys()
+    unchanged_gpus = {key[0] for key in common_keys} - {key[0] for key in common_keys if after[key] != before[key]}
+    moving_gpus = {
         device.name for device in list_page_devices(first) if any(name in device.readings for name in MOVING_FIELDS)
     }
-    if not both:
+    if not common_keys:
         yield Verdict("cadence", "unknown", "Another exporter answered the second time.")
-    elif still and not still & moving:
+    elif unchanged_gpus and not unchanged_gpus & moving_gpus:
         message = f"Nothing changed within {interval:.0f} s, as of an idle GPU without {' and '.join(MOVING_FIELDS)}."
-        yield Verdict("cadence", "unknown", message, tuple(sorted(still)))
+        yield Verdict("cadence", "unknown", message, tuple(sorted(unchanged_gpus)))
     else:
         yield from build_verdict(
-            "cadence", sorted(still & moving), f"Nothing of a GPU changed within {interval:.0f} s.", "values are new"
+            "cadence",
+            sorted(unchanged_gpus & moving_gpus),
+            f"Nothing of a GPU changed within {interval:.0f} s.",
+            "values are new",
         )
 
 

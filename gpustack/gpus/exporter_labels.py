@@ -15,8 +15,8 @@ PREFIX = "DCGM_"
 # dcgm-exporter 1.x was a script around `dcgmi dmon`: dcgm_gpu_temp{gpu="0",uuid="GPU-…"}
 # (exporters/prometheus-dcgm/dcgm-exporter of NVIDIA/gpu-monitoring-tools).
 OLDEST_PREFIX = "dcgm_"
-NEEDED = ("gpu", "UUID", "modelName")
-SHOWN = 3  # hosts and nodes by name
+NEEDED_LABELS = ("gpu", "UUID", "modelName")
+NAME_LIMIT = 3  # hosts and nodes by name
 
 
 def check_format(page: Page) -> Iterator[Verdict]:
@@ -38,23 +38,23 @@ def check_format(page: Page) -> Iterator[Verdict]:
 def check_names(families: Sequence[Family]) -> Iterator[Verdict]:
     """Check the generation of the names; a custom list of counters can mix several."""
     kinds: Counter[str] = Counter()
-    strange = []
-    oldest = tuple(family.name for family in families if family.name.startswith(OLDEST_PREFIX))
+    strange_names = []
+    oldest_names = tuple(family.name for family in families if family.name.startswith(OLDEST_PREFIX))
     for family in families:
         field = resolve_field(family.name, (family.help,))
         if field is None:
-            strange += [] if family.name in oldest else [family.name]
+            strange_names += [] if family.name in oldest_names else [family.name]
         elif field.id in TWINS or field.canonical:
             kinds["4.7" if field.id in TWINS else "4.6" if family.name == field.canonical else "old"] += 1
-    if oldest:
+    if oldest_names:
         message = "These are names of dcgm-exporter 1.x, which no command, rule or dashboard reads: use a later one."
-        yield Verdict("names", "wrong", message, oldest)
-    if strange:
-        yield Verdict("names", "unknown", "The field of some names is not known.", tuple(strange))
+        yield Verdict("names", "wrong", message, oldest_names)
+    if strange_names:
+        yield Verdict("names", "unknown", "The field of some names is not known.", tuple(strange_names))
     words = {"old": "names from before DCGM 4.6", "4.6": "names of DCGM 4.6", "4.7": "fields of DCGM 4.7 in base units"}
     if kinds:
         yield Verdict("names", "ok", ", ".join(f"{number} {words[kind]}" for kind, number in kinds.items()))
-    elif not strange and not oldest:
+    elif not strange_names and not oldest_names:
         yield Verdict("names", "ok", "the same in all generations")
 
 
@@ -63,7 +63,7 @@ def check_labels(families: Sequence[Family]) -> Iterator[Verdict]:
     for family in families:
         for series in family.series:
             if extract_gpu(series.labels):
-                lacking.update(label for label in NEEDED if not series.labels.get(label))
+                lacking.update(label for label in NEEDED_LABELS if not series.labels.get(label))
                 lacking.update([] if pick_label(series.labels, HOSTS) else ["Hostname"])
     wrong = [f"{label} ({number} series)" for label, number in sorted(lacking.items())]
     yield from build_verdict(
@@ -76,13 +76,15 @@ def check_hosts(families: Sequence[Family], node_names: Collection[str]) -> Iter
     the nodes of the cluster, and there are none where no cluster was asked."""
     labels = [series.labels for family in families for series in family.series if extract_gpu(series.labels)]
     hosts = sorted({label_set[host] for label_set in labels for host in HOSTS if label_set.get(host)})
-    nameless = [host for host in hosts if NO_NODE_NAME.fullmatch(host)]
-    wrong = [host for host in hosts if host not in node_names] if node_names else nameless
-    what = "the exporter's pod or container, or no host, in place of the node" if nameless else "no node of the cluster"
-    message = f"The host label names {what}: GpuMetricsAbsent fires. Set NODE_NAME of the exporter to spec.nodeName."
+    nameless_hosts = [host for host in hosts if NO_NODE_NAME.fullmatch(host)]
+    wrong = [host for host in hosts if host not in node_names] if node_names else nameless_hosts
+    subject = "no node of the cluster"
+    if nameless_hosts:
+        subject = "the exporter's pod or container, or no host, in place of the node"
+    message = f"The host label names {subject}: GpuMetricsAbsent fires. Set NODE_NAME of the exporter to spec.nodeName."
     if hosts:
         described_hosts = [describe_host(host, node_names) for host in wrong]
-        yield from build_verdict("hosts", described_hosts, message, ", ".join(hosts[:SHOWN]))
+        yield from build_verdict("hosts", described_hosts, message, ", ".join(hosts[:NAME_LIMIT]))
 
 
 def describe_host(host: str, node_names: Collection[str]) -> str:
@@ -90,10 +92,10 @@ def describe_host(host: str, node_names: Collection[str]) -> str:
     if not node_names:
         return host
     names = sorted(node_names)
-    if alike := [name for name in names if shorten_name(name) == shorten_name(host)]:
-        return f"{host} (the node is {', '.join(alike)})"
-    more = ", …" if len(names) > SHOWN else ""
-    return f"{host} (nodes are {', '.join(names[:SHOWN])}{more})"
+    if similar_names := [name for name in names if shorten_name(name) == shorten_name(host)]:
+        return f"{host} (the node is {', '.join(similar_names)})"
+    ellipsis = ", …" if len(names) > NAME_LIMIT else ""
+    return f"{host} (nodes are {', '.join(names[:NAME_LIMIT])}{ellipsis})"
 
 
 def shorten_name(name: str) -> str:

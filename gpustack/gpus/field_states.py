@@ -33,38 +33,40 @@ def list_field_states(
 ) -> tuple[FieldState, ...]:
     """List the fields that something reads or that the page has, by name. A MIG instance counts with its board."""
     boards = set(list_boards(families))
-    printed: dict[str, set[str]] = {}
-    measured = find_labelled_boards(families, [name for name in dependents if find_fields(name)[0].kind == "label"])
-    printed |= measured
+    printed_boards: dict[str, set[str]] = {}
+    measured_boards = find_labelled_boards(
+        families, [name for name in dependents if find_fields(name)[0].kind == "label"]
+    )
+    printed_boards |= measured_boards
     spellings: dict[str, str] = {}
     for family in families:
         field = resolve_field(family.name, (family.help,))
         name = find_original(field).name if field else family.name
         spellings[name] = family.name
-        printed.setdefault(name, set()).update(list_boards([family]))
+        printed_boards.setdefault(name, set()).update(list_boards([family]))
         values = [series for series in family.series if not field or has_value(field, series)]
-        measured.setdefault(name, set()).update(find_boards(series.labels for series in values))
+        measured_boards.setdefault(name, set()).update(find_boards(series.labels for series in values))
     return tuple(
         FieldState(
             name,
-            judge_state(boards, printed.get(name, set()), measured.get(name, set())),
+            judge_state(boards, printed_boards.get(name, set()), measured_boards.get(name, set())),
             dependents.get(name, NO_DEPENDENTS),
             tuple(find_problems({name, spellings.get(name, name)}, verdicts)),
         )
-        for name in sorted({*printed, *dependents})
+        for name in sorted({*printed_boards, *dependents})
     )
 
 
 def find_labelled_boards(families: Sequence[Family], names: Iterable[str]) -> dict[str, set[str]]:
     """Find the boards whose series have a field as a label."""
     labels = [series.labels for family in families for series in family.series]
-    found = {
+    boards_by_name = {
         name: find_boards(
             label_set for label_set in labels if any(label_set.get(word) for word in find_fields(name)[0].spellings)
         )
         for name in names
     }
-    return {name: boards for name, boards in found.items() if boards}
+    return {name: boards for name, boards in boards_by_name.items() if boards}
 
 
 def has_value(field: Field, series: Series) -> bool:

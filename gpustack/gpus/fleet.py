@@ -22,19 +22,19 @@ PCIE = {
 NVLINK = (f"{DEV}NVLINK_BANDWIDTH_TOTAL", f"{DEV}NVLINK_COUNT_TX_BYTES", f"{PROF}NVLINK_TX_BYTES")
 ECC, MIG = f"{DEV}ECC_CURRENT", f"{DEV}MIG_MODE"
 ACTION = f"{DEV}GET_GPU_RECOVERY_ACTION"
-FAILED = {
+FAILURE_FLAGS = {
     f"{DEV}ROW_REMAP_FAILURE": "a row could not be replaced",
     f"{DEV}THRESHOLD_SRM": "too many errors of SRAM",
     f"{DEV}MEMORY_UNREPAIRABLE_FLAG": "memory cannot be repaired",
 }
-PENDING = {
+PENDING_FLAGS = {
     f"{DEV}ROW_REMAP_PENDING": "a row is replaced at the next reset",
     f"{DEV}RETIRED_PENDING": "pages are retired at the next reset",
 }
 # What tells that a GPU was looked at: of one without any of these, health is unknown.
-HEALTH = (XID, ACTION, *FAILED, *PENDING)
+HEALTH = (XID, ACTION, *FAILURE_FLAGS, *PENDING_FLAGS)
 FIELDS = (*MEMORY, *ACTIVITY, *PCIE.values(), *NVLINK, ECC, MIG, f"{DEV}GPU_TEMP", *HEALTH)
-SHARED = ("time-slicing", "mps")
+SHARING_STRATEGIES = ("time-slicing", "mps")
 # nvml.h: nvmlDeviceGpuRecoveryAction_t; DCGM passes it on, and knows 1 to 4 by name (dcgm_structs.h).
 ACTIONS = {
     1: "reset the GPU",
@@ -89,27 +89,28 @@ class Fleet:
 def build_fleet(readings: Readings, time: float, sharing: Mapping[str, str] | None = None) -> Fleet:
     """Build the list of GPUs by node and index; instances of a GPU follow it. `time` is that of the server's clock, by
     which ages are shown. `sharing` says by node how GPUs are shared."""
-    cards = map(build_card, list_devices(readings))
-    shared = [replace(card, sharing=(sharing or {}).get(card.gpu.node)) for card in cards]
-    return Fleet(tuple(mark_odd(shared)), (*readings.doubts, *find_sharing_doubts(shared)), time)
+    cards = [
+        replace(card, sharing=(sharing or {}).get(card.gpu.node)) for card in map(build_card, list_devices(readings))
+    ]
+    return Fleet(tuple(mark_odd(cards)), (*readings.doubts, *find_sharing_doubts(cards)), time)
 
 
 def find_sharing_doubts(cards: Iterable[Card]) -> Iterator[str]:
     """Find the nodes whose exporter may name one of several pods. An exporter that tells them apart names all of
     them."""
-    nodes = {card.gpu.node for card in cards if card.sharing in SHARED and len(card.owners) == 1}
+    nodes = {card.gpu.node for card in cards if card.sharing in SHARING_STRATEGIES and len(card.owners) == 1}
     if nodes:
         yield f"GPUs of {', '.join(sorted(nodes))} are shared: the exporter may name one of several pods only"
 
 
 def select_cards(fleet: Fleet, *, node: str = "", model: str = "") -> Fleet:
     """Select the GPUs of a node, and those whose model contains a word, whatever its case."""
-    kept = (
+    cards = (
         card
         for card in fleet.cards
         if node in ("", card.gpu.node) and model.lower() in f"{card.gpu.model} {card.gpu.profile}".lower()
     )
-    return replace(fleet, cards=tuple(kept))
+    return replace(fleet, cards=tuple(cards))
 
 
 def build_card(device: Device) -> Card:
@@ -147,9 +148,9 @@ def list_illnesses(readings: Mapping[str, Reading]) -> Iterator[str]:
         yield describe_action(action)
     if (code := extract_int(readings, XID)) and is_serious(code):
         yield f"Xid {code}: {load_xids()[code].name if code in load_xids() else 'not known here'}"
-    for name, what in {**FAILED, **PENDING}.items():
+    for name, sentence in {**FAILURE_FLAGS, **PENDING_FLAGS}.items():
         if extract_flag(readings, name):
-            yield what
+            yield sentence
 
 
 def describe_action(action: int) -> str:
@@ -169,24 +170,26 @@ TRAITS: Mapping[str, Callable[[Card], object]] = {
 
 def mark_odd(cards: Sequence[Card]) -> Iterator[Card]:
     """Mark the traits in which each GPU differs from the majority of its model."""
-    of_model: dict[tuple[str, str], list[Card]] = {}
+    groups: dict[tuple[str, str], list[Card]] = {}
     for card in cards:
-        of_model.setdefault((card.gpu.model, card.gpu.profile), []).append(card)
-    usual = {
+        groups.setdefault((card.gpu.model, card.gpu.profile), []).append(card)
+    majorities = {
         model: {trait: find_majority(read_trait(card) for card in group) for trait, read_trait in TRAITS.items()}
-        for model, group in of_model.items()
+        for model, group in groups.items()
     }
     for card in cards:
-        most = usual[card.gpu.model, card.gpu.profile]
+        majority = majorities[card.gpu.model, card.gpu.profile]
         values = {trait: read_trait(card) for trait, read_trait in TRAITS.items()}
-        differs = [
-            trait for trait in TRAITS if None not in (most[trait], values[trait]) and most[trait] != values[trait]
+        odd_traits = [
+            trait
+            for trait in TRAITS
+            if None not in (majority[trait], values[trait]) and majority[trait] != values[trait]
         ]
-        yield replace(card, odd=tuple(differs))
+        yield replace(card, odd=tuple(odd_traits))
 
 
 def find_majority(values: Iterable[object]) -> object:
     """Find the value that more than half of the known values have. Return None where there is none."""
-    counted = Counter(value for value in values if value is not None)
-    most, number = counted.most_common(1)[0] if counted else (None, 0)
-    return most if number * 2 > counted.total() else None
+    counts = Counter(value for value in values if value is not None)
+    candidate, number = counts.most_common(1)[0] if counts else (None, 0)
+    return candidate if number * 2 > counts.total() else None

@@ -13,7 +13,7 @@ from gpustack.vocabulary.fields import is_ambiguous, list_spellings
 from gpustack.vocabulary.labels import WORKLOAD_PREFIX
 
 # Seconds: what has no sample for so long is not there now. Exporters are scraped at least once a minute.
-BACK = 120
+LOOKBACK_SECONDS = 120
 # Of kube-state-metrics, where it is asked to give this label of nodes: values/monitoring.yaml.
 STRATEGY = "label_nvidia_com_gpu_sharing_strategy"
 
@@ -22,32 +22,32 @@ def query_readings(prometheus: Prometheus, names: Iterable[str], labels: Mapping
     """Query the newest reading of each of these fields of every GPU at once, of series with these labels alone. Raise
     MissingDataError where no GPU has any."""
     metrics = list_spellings(frozenset(names))
-    chosen = "".join(f",{name}={dump_json(value)}" for name, value in (labels or {}).items())
-    series_list = prometheus.query_instant(f'{{__name__=~"{"|".join(metrics)}"{chosen}}}[{BACK}s]')
+    matchers = "".join(f",{name}={dump_json(value)}" for name, value in (labels or {}).items())
+    series_list = prometheus.query_instant(f'{{__name__=~"{"|".join(metrics)}"{matchers}}}[{LOOKBACK_SECONDS}s]')
     present_names = {series.labels.get("__name__", "") for series in series_list}
-    unsure = [metric for metric in metrics if metric in present_names and is_ambiguous(metric)]
+    ambiguous_names = [metric for metric in metrics if metric in present_names and is_ambiguous(metric)]
     own_series = drop_exporter_pods(prometheus, series_list)
-    readings = build_readings(own_series, {metric: prometheus.fetch_help_texts(metric) for metric in unsure})
+    readings = build_readings(own_series, {metric: prometheus.fetch_help_texts(metric) for metric in ambiguous_names})
     if not readings.newest and not readings.doubts:
-        message = f"{prometheus.access.url} has no metrics of GPUs from the last {BACK} s."
-        why = "No dcgm-exporter is scraped, or it is another Prometheus than the one that does."
+        message = f"{prometheus.access.url} has no metrics of GPUs from the last {LOOKBACK_SECONDS} s."
+        reason = "No dcgm-exporter is scraped, or it is another Prometheus than the one that does."
         if labels:
-            message, why = f"{message[:-1]} with {chosen[1:]}.", "No series of a GPU has these labels."
-        raise MissingDataError("gpu-no-series", message, why)
+            message, reason = f"{message[:-1]} with {matchers[1:]}.", "No series of a GPU has these labels."
+        raise MissingDataError("gpu-no-series", message, reason)
     return readings
 
 
 def drop_exporter_pods(prometheus: Prometheus, series_list: Sequence[Series]) -> Sequence[Series]:
     """Drop the exporter's own pod from the labels, whatever its name: `up` of the same target has it, and never a
     workload's. It is in the labels of a free GPU where Prometheus does not honour the exporter's labels."""
-    unsure = {
+    unsure_jobs = {
         series.labels.get("job", "")
         for series in series_list
         if extract_owner(series.labels) and f"{WORKLOAD_PREFIX}pod" not in series.labels
     }
-    if not unsure:
+    if not unsure_jobs:
         return series_list
-    jobs = dump_json("|".join(map(re.escape, sorted(unsure))))
+    jobs = dump_json("|".join(map(re.escape, sorted(unsure_jobs))))
     targets = prometheus.query_instant(f"up{{job=~{jobs}}}")
     exporter_pods = {extract_target(target): extract_pod(target) for target in targets}
     return [

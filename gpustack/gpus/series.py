@@ -9,7 +9,7 @@ from gpustack.metrics.readings import resolve_field
 from gpustack.vocabulary.fields import Field, convert_value, find_fields, is_ambiguous
 from gpustack.vocabulary.units import find_unit
 
-EVERY = '{__name__=~"DCGM_(FI|EXP)_.+"}'
+GPU_SERIES = '{__name__=~"DCGM_(FI|EXP)_.+"}'
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def list_metrics(prometheus: Prometheus) -> Metrics:
     """List the metrics by name. Raise MissingDataError where there is none."""
     newest: dict[str, dict[str, Series]] = {}
     for word in ("count", "min", "max"):
-        series_list = prometheus.query_instant(f"{word} by (__name__) ({EVERY})")
+        series_list = prometheus.query_instant(f"{word} by (__name__) ({GPU_SERIES})")
         newest[word] = {series.labels.get("__name__", ""): series for series in series_list}
     if not newest["count"]:
         message = f"{prometheus.access.url} has no metrics of GPUs."
@@ -58,5 +58,7 @@ def describe_metric(prometheus: Prometheus, name: str, newest: Mapping[str, Mapp
 def list_unproven(metrics: tuple[Metric, ...]) -> Iterator[str]:
     for metric in metrics:
         if metric.field is None:
-            why = "its unit is not proven by what the exporter says" if find_fields(metric.name) else "not known here"
-            yield f"{metric.name}: {why}"
+            reason = (
+                "its unit is not proven by what the exporter says" if find_fields(metric.name) else "not known here"
+            )
+            yield f"{metric.name}: {reason}"

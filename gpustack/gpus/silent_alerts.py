@@ -51,9 +51,9 @@ def list_silent_alerts(families: Sequence[Family], verdicts: Sequence[Verdict]) 
     silent_alerts = []
     for model, lacks in lacks_by_model.items():
         for alert in set(lacks[0]).intersection(*lacks[1:]):
-            least = min((each[alert] for each in lacks), key=lambda lack: len(lack[0]))
-            is_late = any(words <= LATE_FIELDS for words in least)
-            missing = tuple(tuple(sorted(words)) for words in least)
+            smallest_lack = min((board_lacks[alert] for board_lacks in lacks), key=lambda lack: len(lack[0]))
+            is_late = any(words <= LATE_FIELDS for words in smallest_lack)
+            missing = tuple(tuple(sorted(words)) for words in smallest_lack)
             silent_alerts.append(SilentAlert(alert, model, missing, "unknown" if is_late else "silent"))
     return tuple(sorted(silent_alerts, key=lambda alert: (alert.name, alert.model)))
 
@@ -69,7 +69,7 @@ def list_lacks(words: Iterable[str]) -> dict[str, Lack]:
 def list_board_words(families: Sequence[Family], verdicts: Sequence[Verdict]) -> dict[str, set[str]]:
     """List the fields that have a value, and the labels, of each board of a page. Its MIG instances count with it."""
     words: dict[str, set[str]] = {board: set() for board in sorted(list_boards(families))}
-    labels = {name for name in list_needed_words() if (found := find_fields(name)) and found[0].kind == "label"}
+    labels = {name for name in list_needed_words() if (fields := find_fields(name)) and fields[0].kind == "label"}
     for name, boards in find_labelled_boards(families, labels).items():
         for board in boards:
             words[board].add(name)
@@ -83,8 +83,8 @@ def list_board_words(families: Sequence[Family], verdicts: Sequence[Verdict]) ->
             if gpu := extract_gpu(series.labels):
                 words[gpu.key[0]].update(list_label_words(series.labels))
     if all(verdict.outcome == "ok" or not verdict.names for verdict in verdicts if verdict.check == "pods"):
-        for each in words.values():
-            each.add("{pod}")  # GPUs that nobody uses have no pod
+        for board_words in words.values():
+            board_words.add("{pod}")  # GPUs that nobody uses have no pod
     return words
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from gpustack.errors import UsageError
 from gpustack.exit_status import ExitStatus, select_status
 from gpustack.gpus.device import OLD, build_sort_key, group_owners
-from gpustack.gpus.fleet import ACTION, SHARED
+from gpustack.gpus.fleet import ACTION, SHARING_STRATEGIES
 from gpustack.health.gpu_signs import list_signs
 from gpustack.health.host_signs import (
     describe_device,
@@ -121,7 +121,7 @@ def judge_gpus(
     for uuid, entry in silent.items():
         own_lines = select_lost_lines(entry.gpu, silent, present_gpus.values(), lines)
         signs[uuid] = list_log_signs(own_lines, (), shared_xids)
-    offer, is_shared = sources.find_offer(node), sources.sharing.get(node) in SHARED
+    offer, is_shared = sources.find_offer(node), sources.sharing.get(node) in SHARING_STRATEGIES
     for uuid, own_signs in signs.items():
         if device := sources.hosts.devices.get(uuid):
             own_signs.append(describe_device(device))

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import cast
 
 from gpustack.gpus.device import XID, is_serious
-from gpustack.gpus.fleet import ACTION, FAILED, PENDING, describe_action
+from gpustack.gpus.fleet import ACTION, FAILURE_FLAGS, PENDING_FLAGS, describe_action
 from gpustack.health.sign import Sign, Source, Verdict
 from gpustack.metrics.readings import Reading
 from gpustack.vocabulary.health_codes import FAILED as WATCH_FAILED
@@ -13,7 +13,7 @@ from gpustack.vocabulary.xids import load_xids
 
 STATUS = "DCGM_EXP_GPU_HEALTH_STATUS"
 RECENT_XIDS = "DCGM_EXP_XID_ERRORS_COUNT"
-FIELDS = (ACTION, *FAILED, *PENDING, XID, RECENT_XIDS, STATUS)
+FIELDS = (ACTION, *FAILURE_FLAGS, *PENDING_FLAGS, XID, RECENT_XIDS, STATUS)
 ASKED: dict[int, Verdict] = {1: "reset", 2: "reboot", 3: "reset", 4: "reset", 5: "watch", 6: "reset", 7: "reboot"}
 """Verdicts by the driver's recovery action. After 3, a drain of peer-to-peer traffic, the driver names another one
 (NVIDIA, GPU memory error management, "Recovery action flag")."""
@@ -35,7 +35,7 @@ def list_signs(readings: Iterable[Reading], *, has_instances: bool, shared_xids:
     for reading in readings:
         name = reading.field.name
         has_shared_xid |= any(code in shared_xids for code in list_xids(reading))
-        if name in (ACTION, *FAILED, *PENDING):
+        if name in (ACTION, *FAILURE_FLAGS, *PENDING_FLAGS):
             signs.append(read_driver(name, int(reading.value)))
         elif name == XID:
             signs.append(read_last_xid(int(reading.value)))
@@ -64,7 +64,7 @@ def read_driver(name: str, value: int) -> Sign:
         return Sign("driver", "ok")
     if name == ACTION:
         return Sign("driver", ASKED.get(value, "watch"), describe_action(value))
-    return Sign("driver", "replace" if name in FAILED else "reset", {**FAILED, **PENDING}[name])
+    return Sign("driver", "replace" if name in FAILURE_FLAGS else "reset", {**FAILURE_FLAGS, **PENDING_FLAGS}[name])
 
 
 def read_last_xid(code: int) -> Sign:

@@ -7,7 +7,7 @@ Prometheus: hosts and the API are asked by the command alone. tests/contract/tes
 from collections.abc import Callable, Iterable, Mapping
 
 from gpustack.gpus.device import is_serious
-from gpustack.gpus.fleet import ACTION, FAILED, PENDING, SHARED
+from gpustack.gpus.fleet import ACTION, FAILURE_FLAGS, PENDING_FLAGS, SHARING_STRATEGIES
 from gpustack.gpus.queries import STRATEGY
 from gpustack.health.gpu_signs import ASKED, describe_xid
 from gpustack.health.incidents import LEAST_NODES
@@ -75,8 +75,8 @@ def build_driver_rules() -> list[Rule]:
             {"source": "driver", "sign": "action"},
             "What a sign asks for, as the rank of a verdict: " + name_ranks(),
         ),
-        build_flag_rule("failed", FAILED, "replace"),
-        build_flag_rule("pending", PENDING, "reset"),
+        build_flag_rule("failed", FAILURE_FLAGS, "replace"),
+        build_flag_rule("pending", PENDING_FLAGS, "reset"),
     ]
 
 
@@ -187,7 +187,7 @@ def build_kubelet_rules() -> list[Rule]:
     other_signs = f'{SIGN}{{source!="kubelet"}}'
     faulty_gpus = f"({group(other_signs)} > 0 or {SILENT_GPUS})"
     present_gpus = group("gpustack:gpu:info")
-    shared_nodes = f'kube_node_labels{{{STRATEGY}=~"{"|".join(SHARED)}"}}'
+    shared_nodes = f'kube_node_labels{{{STRATEGY}=~"{"|".join(SHARING_STRATEGIES)}"}}'
     withheld_nodes = f"({WITHHELD_UNITS} > 0 unless on (node) {shared_nodes})"
     all_gpus = f"({present_gpus} or {SILENT_GPUS}) * 0"
     return [

@@ -109,7 +109,7 @@ def test_rules_have_of_each_pod_what_is_its_own(server: prometheus_server.Promet
 
 def test_commands_have_each_gpu_once(server: prometheus_server.Prometheus, monkeypatch: pytest.MonkeyPatch) -> None:
     """The reader looks back for as long as the rules, since this machine may be slow."""
-    monkeypatch.setattr(queries, "BACK", 1800)
+    monkeypatch.setattr(queries, "LOOKBACK_SECONDS", 1800)
     prometheus = Prometheus(Access(server.url))
     work = activity.build_activity(query_readings(prometheus, activity.FIELDS))
     assert [gpu.gpu.node for gpu in work.gpus] == list(PAGES)
