@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from gpustack.gpus.verdict import Verdict, build_verdict
 from gpustack.metrics.exposition import Family, Page
 from gpustack.metrics.gpus import extract_gpu, pick_label
-from gpustack.metrics.readings import APART, resolve_field
+from gpustack.metrics.readings import PART_LABELS, resolve_field
 from gpustack.vocabulary.fields import TWINS
 from gpustack.vocabulary.labels import HOSTS, NO_NODE_NAME
 
@@ -122,6 +122,6 @@ def check_twice(families: Sequence[Family]) -> Iterator[Verdict]:
     for family in families:
         for series in family.series:
             if gpu := extract_gpu(series.labels):
-                keys[family.name, *gpu.key, *(series.labels.get(label) for label in APART)] += 1
+                keys[family.name, *gpu.key, *(series.labels.get(label) for label in PART_LABELS)] += 1
     wrong = sorted({f"{key[0]} of {key[1]}" for key, number in keys.items() if number > 1})
     yield from build_verdict("duplicates", wrong, "A GPU has several series of one metric.", "none")

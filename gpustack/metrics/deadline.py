@@ -19,10 +19,10 @@ HEAD_LIMIT = 45.0  # seconds
 @contextmanager
 def limit_head(connection: HTTPConnection) -> Iterator[None]:
     """Shut the socket of a connection down once the limit is over. Raise OSError then."""
-    over = threading.Event()
+    expiry = threading.Event()
 
     def end() -> None:
-        over.set()
+        expiry.set()
         with suppress(OSError):
             if connection.sock:
                 connection.sock.shutdown(socket.SHUT_RDWR)
@@ -33,12 +33,12 @@ def limit_head(connection: HTTPConnection) -> Iterator[None]:
     try:
         yield
     except (OSError, HTTPException):
-        if not over.is_set():
+        if not expiry.is_set():
             raise
     finally:
         timer.cancel()
     # The end of a connection also ends a head, without an error.
-    if over.is_set():
+    if expiry.is_set():
         raise OSError(f"its answer had not begun after {HEAD_LIMIT:.0f} s")
 
 

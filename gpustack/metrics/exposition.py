@@ -106,9 +106,9 @@ def parse_page(text: str) -> Page:
         families = build_families(lines)
     except ROW_ERRORS:
         for name, group in rows.items():
-            kept = [(number, line) for number, line in group.series if not is_refused(line)]
-            refused_rows += [f"{name}, {quote_row(*row)}" for row in group.series if row not in kept]
-            group.series = kept
+            accepted_rows = [(number, line) for number, line in group.series if not is_refused(line)]
+            refused_rows += [f"{name}, {quote_row(*row)}" for row in group.series if row not in accepted_rows]
+            group.series = accepted_rows
         families = build_families([line for group in rows.values() for line in group.list_lines()])
     if refused_rows and not any(family.series for family in families):
         raise ValueError(refused_rows[0])

@@ -147,8 +147,8 @@ class Prometheus:
             message = f"{url} is too busy, or cannot reach its data (HTTP {status})."
             raise UnreachableError("prometheus-busy", message, error)
         message = f"{url} does not answer as Prometheus does (HTTP {status})."
-        what = error or body[:120].decode(errors="replace")
-        raise UnreachableError("prometheus-answer", message, what, self._suggest())
+        reason = error or body[:120].decode(errors="replace")
+        raise UnreachableError("prometheus-answer", message, reason, self._suggest())
 
     def _refuse_partial(self, warnings: Sequence[object]) -> None:
         """Raise MissingDataError for the warnings of an answer, in the words of the server."""
@@ -172,8 +172,8 @@ def require_label(labels: Mapping[str, str], name: str) -> str:
 def split_pages(begin: float, end: float, step: float) -> Iterator[tuple[float, float]]:
     """Yield the first and the last moment of each page."""
     steps = max(0, int((end - begin) / step + 1e-9))
-    for at in range(0, steps + 1, PAGE):
-        yield begin + at * step, begin + min(at + PAGE - 1, steps) * step
+    for first_step in range(0, steps + 1, PAGE):
+        yield begin + first_step * step, begin + min(first_step + PAGE - 1, steps) * step
 
 
 def _parse_series(data: Any) -> tuple[Series, ...]:
@@ -196,6 +196,6 @@ def _parse_labels(entry: Any) -> dict[str, str]:
 
 
 def _parse_point(sample: Any) -> tuple[float, float]:
-    at, text = sample
+    time, text = sample
     value = float(text)
-    return parse_number(at, 0, LAST_TIME), value if abs(value) <= LARGEST else nan
+    return parse_number(time, 0, LAST_TIME), value if abs(value) <= LARGEST else nan

@@ -16,7 +16,7 @@ from gpustack.vocabulary.units import find_unit
 PERCENT = ("%", "percent")
 SHARE = re.compile(r"\bratio\b|\b0 ?(?:\.\.|-|to) ?1\b")
 # Labels that make several series of one field of one GPU.
-APART = (
+PART_LABELS = (
     "xid",
     "err_code",
     "clock_event",
@@ -66,8 +66,8 @@ def build_readings(series_list: Iterable[Series], helps: Mapping[str, Sequence[s
         name, gpu = series.labels.get("__name__", ""), extract_gpu(series.labels)
         if gpu is None or not series.points:
             continue
-        which = resolve_field(name, helps.get(name, ()))
-        if which is None:
+        field = resolve_field(name, helps.get(name, ()))
+        if field is None:
             doubts[f"{name}: its unit is not known, neither by its name nor by what the exporter says of it"] = None
             continue
         if not find_node(series.labels):
@@ -76,8 +76,8 @@ def build_readings(series_list: Iterable[Series], helps: Mapping[str, Sequence[s
                 f"The exporter at {gpu.node} names {host} as its host and no node, so its target stands for the node; "
                 "NODE_NAME of the exporter should be spec.nodeName"
             ] = None
-        part = tuple(series.labels[key] for key in APART if key in series.labels)
-        reading = build_reading(series, which, gpu, part)
+        part = tuple(series.labels[key] for key in PART_LABELS if key in series.labels)
+        reading = build_reading(series, field, gpu, part)
         if reading is None:
             continue
         targets.setdefault(gpu.key, set()).add(series.labels.get("job", ""))
@@ -116,28 +116,28 @@ def identify_source(series: Series, reading: Reading) -> tuple[object, ...]:
 
 def select_newest(entries: Iterable[Entry]) -> Iterable[Reading]:
     newest: dict[tuple[object, ...], Reading] = {}
-    jobs_of: dict[tuple[object, ...], str] = {}
+    jobs_by_key: dict[tuple[object, ...], str] = {}
     for series, reading in entries:
         key = (*reading.gpu.key, reading.field, reading.part)
-        other, job = newest.get(key), series.labels.get("job", "")
-        if other is None:
-            newest[key], jobs_of[key] = reading, job
+        previous_reading, job = newest.get(key), series.labels.get("job", "")
+        if previous_reading is None:
+            newest[key], jobs_by_key[key] = reading, job
             continue
-        first, last = sorted((other, reading), key=lambda entry: entry.time)
+        first, last = sorted((previous_reading, reading), key=lambda entry: entry.time)
         # Of two jobs, one may not map pods: what the other says of the owner counts.
-        owner = last.owner or (first.owner if job != jobs_of[key] else None)
-        newest[key], jobs_of[key] = replace(last, owner=owner), job if last is reading else jobs_of[key]
+        owner = last.owner or (first.owner if job != jobs_by_key[key] else None)
+        newest[key], jobs_by_key[key] = replace(last, owner=owner), job if last is reading else jobs_by_key[key]
     return newest.values()
 
 
 def build_reading(series: Series, field: Field, gpu: Gpu, part: tuple[str, ...]) -> Reading | None:
     """Build a reading. Return None where the newest value is blank: an older one is no longer true."""
-    at, raw = series.points[-1]
+    time, raw = series.points[-1]
     value = convert_value(field, raw)
     if value is None:
         return None
     unit = find_unit(field.unit).base
-    return Reading(gpu, find_original(field), value, unit, at, extract_owner(series.labels), part)
+    return Reading(gpu, find_original(field), value, unit, time, extract_owner(series.labels), part)
 
 
 def resolve_field(name: str, helps: Sequence[str]) -> Field | None:

@@ -152,8 +152,8 @@ def parse_header(header: Mapping[str, Any]) -> tuple[Spec, str]:
     """Parse the sections of the spec and the address of the server. Raise ValueError for another first line."""
     schema = header.get("schema")
     if schema != SCHEMA:
-        found = f"its schema is {schema}" if schema else "it has no schema"
-        raise ValueError(f"line 1: {found}, and this release reads {SCHEMA}")
+        mismatch = f"its schema is {schema}" if schema else "it has no schema"
+        raise ValueError(f"line 1: {mismatch}, and this release reads {SCHEMA}")
     if not isinstance(url := header.get("url"), str):
         raise ValueError("line 1: url: expected a text")
     try:
