@@ -11,9 +11,10 @@ from gpustack.ask.probe import UNREADABLE
 from gpustack.probes.parsing import parse_yaml_mapping
 from gpustack.proof.http import NoAnswer, Web
 
-SENT, REFUSED = "alertmanager_notification_requests_total", "alertmanager_notification_requests_failed_total"
-GIVEN_UP = "alertmanager_notifications_failed_total"
-BEGAN = "process_start_time_seconds"
+REQUESTS = "alertmanager_notification_requests_total"
+FAILED_REQUESTS = "alertmanager_notification_requests_failed_total"
+FAILED_NOTIFICATIONS = "alertmanager_notifications_failed_total"
+START_TIME = "process_start_time_seconds"
 ENDING = "_configs"
 Integrations = Mapping[str, tuple[str, ...]]
 """Integrations (webhook, slack, …) by receiver. A receiver with two of a kind has it twice."""
@@ -128,17 +129,17 @@ def parse_counts(text: str) -> Counts:
         samples = [sample._replace(value=float(sample.value)) for family in families for sample in family.samples]
     except UNREADABLE as error:
         raise NoAnswer("Alertmanager's counters have another shape") from error
-    counters: dict[str, dict[Any, float]] = {SENT: {}, REFUSED: {}, GIVEN_UP: {}}
+    counters: dict[str, dict[Any, float]] = {REQUESTS: {}, FAILED_REQUESTS: {}, FAILED_NOTIFICATIONS: {}}
     for sample in samples:
         if sample.name in counters:
-            labels = ("receiver_name", "integration", *(("reason",) if sample.name == GIVEN_UP else ()))
+            labels = ("receiver_name", "integration", *(("reason",) if sample.name == FAILED_NOTIFICATIONS else ()))
             key = tuple(sample.labels.get(label, "") for label in labels)
             counters[sample.name][key] = counters[sample.name].get(key, 0.0) + sample.value
-    process = next((sample.value for sample in samples if sample.name == BEGAN), None)
+    process = next((sample.value for sample in samples if sample.name == START_TIME), None)
     # Alertmanager has no counters of notifications while no receiver has an integration.
     if not process or not any(sample.name.startswith("alertmanager_") for sample in samples):
         raise NoAnswer("Alertmanager's counters have another shape")
-    return Counts(process, counters[SENT], counters[REFUSED], counters[GIVEN_UP])
+    return Counts(process, counters[REQUESTS], counters[FAILED_REQUESTS], counters[FAILED_NOTIFICATIONS])
 
 
 def build_alert(

@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 
 
 STANDALONE_PORTS: dict[str, int] = {"prometheus": UNIT_PORTS[PROMETHEUS], "alertmanager": UNIT_PORTS[ALERTMANAGER]}
-SIGNED = (credential.CERTIFICATE, credential.SERVER)
-PROHIBITED = "prohibited"
+API_CREDENTIALS = (credential.CERTIFICATE, credential.SERVER)
+FORWARD_REFUSAL = "prohibited"
 """A word of sshd's message where it may not forward (RFC 4254, SSH_OPEN_ADMINISTRATIVELY_PROHIBITED). The reason for an
 address where nothing listens is SSH_OPEN_CONNECT_FAILED."""
 NO_CLUSTER = "No host of the inventory is to have Kubernetes, and this command goes through a cluster."
@@ -83,7 +83,7 @@ def run_proof(
     acting = find_acting_host(snapshot)
     variables = {**credential.PROOF.environment, "NAMESPACE": choose_namespace("grafana", snapshot.inventory.spec)}
     with open_forwarder(acting) as forwarder:
-        answers = credential.fetch_answers(acting, [*SIGNED, credential.GRAFANA], variables)
+        answers = credential.fetch_answers(acting, [*API_CREDENTIALS, credential.GRAFANA], variables)
         cluster = connect_api(answers, snapshot.inventory, forwarder, private)
         prover = Prover(
             run=PodRun(lambda: nullcontext(cluster), report, find_stop_reason, "kernel", pause=0.5),
@@ -135,7 +135,7 @@ def open_pods(snapshot: Snapshot, private: Path) -> Iterator["Pods"]:
     """Connect to the API through a control plane, with a certificate of an hour. Raise HostRefused and RolloutError."""
     acting = find_acting_host(snapshot)
     with open_forwarder(acting) as forwarder:
-        answers = credential.fetch_answers(acting, SIGNED, credential.PROOF.environment)
+        answers = credential.fetch_answers(acting, API_CREDENTIALS, credential.PROOF.environment)
         yield connect_api(answers, snapshot.inventory, forwarder, private)
 
 
@@ -218,7 +218,7 @@ def forward(
     try:
         return forwarder.forward(*endpoint, local_port)
     except ConnectionRefusedError as error:
-        if PROHIBITED in str(error):
+        if FORWARD_REFUSAL in str(error):
             raise build_forwarding_error(host.name, error) from error
         message = f"Nothing listens at the address of {part}; nothing was created."
         reason = f"{host.name} cannot connect to {error}. No pod of it is ready, or there is none."
@@ -230,8 +230,8 @@ def forward(
 
 
 def connect_api(answers: Mapping[str, Answer], inventory: Inventory, forwarder: PortForwarder, private: Path) -> "Pods":
-    """Connect to the API with the client certificate in the answers to SIGNED. Raise RolloutError for a certificate
-    that is refused, and where sshd refuses forwarding."""
+    """Connect to the API with the client certificate in the answers to API_CREDENTIALS. Raise RolloutError for a
+    certificate that is refused, and where sshd refuses forwarding."""
     from gpustack.proof.pod import Pods, connect_client
 
     try:

@@ -17,7 +17,7 @@ NAMES = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 USUAL = {("configmaps", "kube-root-ca.crt"), ("serviceaccounts", "default")}
 # Events describe other objects, and expire by themselves.
 EVENTS = "events"
-MOST, OK = 50, 200
+PAGE_SIZE, OK = 50, 200
 
 
 class ContentsUnknown(Exception):
@@ -63,7 +63,7 @@ def is_lasting(kind: Any) -> bool:
 
 def list_names(client: Any, path: str, limit: int) -> Iterator[str]:
     """Yield the names of the first objects of a kind. One object is enough to keep the namespace."""
-    for entry in read_items(read_document(client, f"{path}?limit={MOST}", NAMES, limit)):
+    for entry in read_items(read_document(client, f"{path}?limit={PAGE_SIZE}", NAMES, limit)):
         yield str(entry["metadata"]["name"])
 
 

@@ -25,7 +25,7 @@ from gpustack.steps.monitoring.receiver import RECEIVER_METRICS, TEST, TEST_LABE
 
 Outcome = Literal["delivered", "failed", "unknown"]
 LIMIT = 60.0
-BETWEEN = 1.0
+READ_PAUSE = 1.0
 """Seconds between two reads of the counters."""
 REASONS = {
     "clientError": "it refused the alert (HTTP 4xx)",
@@ -194,12 +194,12 @@ class Trial:
             if delivery := judge(self.severity, alert, integrations, new_counts, trouble, self.limit if late else 0.0):
                 return delivery
             self.report(Event("waiting", "alert", trouble or describe_stage(alert, integrations, new_counts)))
-            self.sleep(BETWEEN)
+            self.sleep(READ_PAUSE)
         return replace(self.build_delivery("unknown", stop_reason), stop_reason=stop_reason)
 
     def end_alert(self, labels: Mapping[str, str], sent_at: float) -> str:
         """Resolve the alert. Return the reason why that failed, or an empty text."""
-        seconds_passed = max(self.clock() - sent_at - BETWEEN, 0.001)
+        seconds_passed = max(self.clock() - sent_at - READ_PAUSE, 0.001)
         end = compute_end(self.began, seconds_passed) if self.began else datetime.now(UTC)
         try:
             self.alertmanager.post_alert(build_alert(labels, self.build_annotations(), end))

@@ -13,7 +13,7 @@ from gpustack.errors import describe_os_error
 from gpustack.files.json_text import dump_json, load_json
 
 LIMIT = 15.0
-MOST = 256 * 2**20
+BODY_LIMIT = 256 * 2**20
 
 
 class NoAnswer(Exception):
@@ -55,7 +55,7 @@ class Web:
         try:
             connection.request(verb, path, body, headers)
             response = connection.getresponse()
-            return response.status, response.read(MOST).decode(errors="replace")
+            return response.status, response.read(BODY_LIMIT).decode(errors="replace")
         except TimeoutError as error:
             raise NoAnswer(f"{self.name} did not answer within {LIMIT:.0f} s") from error
         except (OSError, HTTPException) as error:

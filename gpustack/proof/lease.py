@@ -4,7 +4,7 @@ exports the time of every Lease (kube_lease_renew_time) as it comes."""
 from datetime import UTC, datetime
 from typing import Any
 
-from gpustack.proof.workload import OURS
+from gpustack.proof.workload import LABELS
 from gpustack.vocabulary.proof_leases import PREFIX
 
 APPLY = "application/apply-patch+yaml"
@@ -20,7 +20,7 @@ def build_proof_lease(node: str, uid: str, namespace: str, moment: datetime, aut
         "metadata": {
             "name": f"{PREFIX}{node}",
             "namespace": namespace,
-            "labels": OURS,
+            "labels": LABELS,
             "ownerReferences": [{"apiVersion": "v1", "kind": "Node", "name": node, "uid": uid}],
         },
         "spec": {

@@ -95,9 +95,9 @@ def render_messages(
             texts[template] = Message(amtool.render_template(template, globs or [NO_FILE], notification).strip())
         except NoAnswer as error:
             texts[template] = Message(reason=str(error))
-    own = {"webhook": Message(reason=WEBHOOK)}
+    default_messages = {"webhook": Message(reason=WEBHOOK)}
     unset = Message(reason="the receiver has Alertmanager's own texts, which were not rendered")
-    return {key: texts.get(template) or own.get(key[1], unset) for key, template in templates.items()}
+    return {key: texts.get(template) or default_messages.get(key[1], unset) for key, template in templates.items()}
 
 
 def list_templates(configuration: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], str]]:

@@ -25,16 +25,16 @@ from gpustack.process import is_dead
 from gpustack.proof.contents import ContentsUnknown, list_contents
 from gpustack.proof.kubeconfig import Access
 from gpustack.proof.lease import APPLY, build_proof_lease
-from gpustack.proof.workload import NAMESPACE, OURS, build_namespace
+from gpustack.proof.workload import LABELS, NAMESPACE, build_namespace
 
 LIMIT = 10
 # Limits in seconds: for controllers to create the service account of a new namespace, for pods to end, for a namespace
 # to end, and between two reads.
-READY_LIMIT, PODS_LIMIT, GONE_LIMIT, AGAIN = 15.0, 20.0, 60.0, 0.25
+READY_LIMIT, PODS_LIMIT, GONE_LIMIT, READ_PAUSE = 15.0, 20.0, 60.0, 0.25
 LOG = 4096
 GATE_ATTEMPTS = 5
 NOT_FOUND, CONFLICT = 404, 409
-ENDED = ("Succeeded", "Failed")
+FINAL_PHASES = ("Succeeded", "Failed")
 
 
 class ApiRefused(Exception):
@@ -103,7 +103,7 @@ class Pods:
         space = self.read_namespace()
         if space is not None and is_foreign(space):
             message = f"The namespace {NAMESPACE} was not made by gpustack; nothing was created."
-            reason = f"It has no label {next(iter(OURS))}=gpustack."
+            reason = f"It has no label {next(iter(LABELS))}=gpustack."
             hint = Command("kubectl", "get", "all", "--namespace", NAMESPACE)
             raise RolloutError("proof-namespace-foreign", message, reason, hint)
         if space is not None and space.get("status", {}).get("phase") == "Terminating":
@@ -143,11 +143,11 @@ class Pods:
                 early = error.code == 403 and "service account" in str(error)
                 if not early or self.clock() > deadline:
                     raise
-            self.wait(AGAIN)
+            self.wait(READ_PAUSE)
 
     def list_pods(self, run: str = "") -> list[dict[str, Any]]:
         """Return the pods of a run, or of all runs of gpustack. Raise ApiRefused."""
-        selector = ",".join([*(f"{name}={value}" for name, value in OURS.items()), f"{RUN}={run}" if run else RUN])
+        selector = ",".join([*(f"{name}={value}" for name, value in LABELS.items()), f"{RUN}={run}" if run else RUN])
         with raise_refusals():
             return read_items(parse_document(self.api.list_namespaced_pod(NAMESPACE, label_selector=selector, **READ)))
 
@@ -261,7 +261,7 @@ class Pods:
         while not is_done():
             if self.clock() > end:
                 return False
-            self.wait(AGAIN)
+            self.wait(READ_PAUSE)
         return True
 
 
@@ -282,10 +282,10 @@ def parse_document(response: Any) -> dict[str, Any]:
 
 def is_foreign(namespace: Mapping[str, Any]) -> bool:
     labels = namespace["metadata"].get("labels", {})
-    return any(labels.get(name) != value for name, value in OURS.items())
+    return any(labels.get(name) != value for name, value in LABELS.items())
 
 
 def is_over(pod: Mapping[str, Any]) -> bool:
     """Tell whether a pod of gpustack has ended, or was created by a gpustack process of this machine that has ended."""
     process = pod["metadata"].get("annotations", {}).get(PROCESS, "")
-    return pod.get("status", {}).get("phase") in ENDED or is_dead(process)
+    return pod.get("status", {}).get("phase") in FINAL_PHASES or is_dead(process)

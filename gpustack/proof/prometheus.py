@@ -23,7 +23,7 @@ from gpustack.vocabulary.labels import HOSTS
 # The first metric that most GPUs have is used. The default list of the exporter has always had these under these names.
 METRICS = ("DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_POWER_USAGE")
 USUAL_INTERVAL = 30.0
-BACK = 300
+LOOKBACK_SECONDS = 300
 """Seconds of samples to read. A series that has ended is read for so long, with the time of its end."""
 
 
@@ -96,7 +96,7 @@ class Prometheus:
         names = [self.metric] if self.metric else METRICS
         samples_by_metric: dict[str, list[Sample]] = {name: [] for name in names}
         with convert_errors():
-            answer = self.client.query_instant(f'{{__name__=~"{"|".join(names)}"}}[{BACK}s]')
+            answer = self.client.query_instant(f'{{__name__=~"{"|".join(names)}"}}[{LOOKBACK_SECONDS}s]')
             timestamp = self.client.fetch_time()
             if targets or not self.scrapes:
                 self.scrapes = parse_scrapes(self.client.fetch_targets())

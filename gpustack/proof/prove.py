@@ -21,7 +21,7 @@ from gpustack.proof.pod import ApiRefused
 from gpustack.proof.pod_run import Cluster, PodRun
 from gpustack.proof.prometheus import Prometheus, Series
 from gpustack.proof.record import MANAGER, format_proof_record, list_proven_nodes, list_proven_uuids
-from gpustack.proof.workload import ASKED, KERNEL, PodResult, build_proof_pod, compute_life, judge_output
+from gpustack.proof.workload import KERNEL, UUID_QUERY, PodResult, build_proof_pod, compute_life, judge_output
 from gpustack.rollout.next_command import build_command
 
 Result = TypeVar("Result")
@@ -238,4 +238,4 @@ class Prover:
 def judge_proof_pod(cluster: Cluster, pod: PodResult) -> PodResult:
     if pod.stage == "ended":
         return pod
-    return judge_output(pod, *(cluster.read_log(pod.name, container) for container in (KERNEL, ASKED)))
+    return judge_output(pod, *(cluster.read_log(pod.name, container) for container in (KERNEL, UUID_QUERY)))

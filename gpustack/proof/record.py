@@ -30,8 +30,8 @@ def list_proven_uuids(rows: Iterable[Row]) -> dict[str, list[str]]:
 def list_proven_nodes(rows: Iterable[Row]) -> list[str]:
     """List the nodes where each GPU, or each MIG instance, ran the kernel and has a series."""
     rows = list(rows)
-    unproven = {row.node for row in rows if not row.kernel.outcome == row.series.outcome == "ok"}
-    return sorted({row.node for row in rows} - unproven)
+    unproven_nodes = {row.node for row in rows if not row.kernel.outcome == row.series.outcome == "ok"}
+    return sorted({row.node for row in rows} - unproven_nodes)
 
 
 def format_proof_record(uuids: Iterable[str], moment: datetime) -> str:

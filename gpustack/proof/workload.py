@@ -17,11 +17,11 @@ from gpustack.probes.proof import GPU, PROCESS, PROOF_NAMESPACE, RUN
 from gpustack.process import name_process
 
 NAMESPACE = PROOF_NAMESPACE
-OURS = {"app.kubernetes.io/managed-by": "gpustack"}
+LABELS = {"app.kubernetes.io/managed-by": "gpustack"}
 NODE = "gpustack.io/node"
 IMAGE = "nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0-ubuntu22.04"
-KERNEL, ASKED, HELD = "kernel", "uuid", "held"
-PASSED = "Test PASSED"
+KERNEL, UUID_QUERY, HOLD = "kernel", "uuid", "held"
+SUCCESS_LINE = "Test PASSED"
 # The output has a line per GPU in the container. NVIDIA's container toolkit adds nvidia-smi from the driver.
 QUERY = ("nvidia-smi", "--query-gpu=uuid,pci.bus_id,name", "--format=csv,noheader")
 SPARE = 60
@@ -37,7 +37,7 @@ UNSCHEDULABLE = "Unschedulable"
 
 def build_namespace() -> dict[str, Any]:
     """Build the namespace. Its label enforces Pod Security `baseline`, because the pods need no privileges."""
-    labels = {**OURS, "app.kubernetes.io/part-of": "gpustack", "pod-security.kubernetes.io/enforce": "baseline"}
+    labels = {**LABELS, "app.kubernetes.io/part-of": "gpustack", "pod-security.kubernetes.io/enforce": "baseline"}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": labels}}
 
 
@@ -59,7 +59,7 @@ def build_pod(
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": name, "namespace": NAMESPACE, "labels": {**OURS, RUN: run}, "annotations": annotations},
+        "metadata": {"name": name, "namespace": NAMESPACE, "labels": {**LABELS, RUN: run}, "annotations": annotations},
         "spec": {
             "restartPolicy": "Never",
             "activeDeadlineSeconds": compute_life(seconds),
@@ -84,13 +84,13 @@ def compute_life(seconds: float) -> int:
 
 
 def build_proof_pod(name: str, node: str, run: str, seconds: float, *, cordoned: bool = False) -> dict[str, Any]:
-    kernel, query = build_container(KERNEL), build_container(ASKED, *QUERY)
+    kernel, query = build_container(KERNEL), build_container(UUID_QUERY, *QUERY)
     return build_pod(name, node, run, seconds, build_sleeper(seconds), (kernel, query), cordoned=cordoned)
 
 
 def build_sleeper(seconds: float) -> dict[str, Any]:
     """Build a container that holds its GPU until the deadline of its pod."""
-    return build_container(HELD, "sleep", str(compute_life(seconds)))
+    return build_container(HOLD, "sleep", str(compute_life(seconds)))
 
 
 def build_container(name: str, *command: str) -> dict[str, Any]:
@@ -187,7 +187,7 @@ def judge_output(pod: PodResult, kernel: str | None, gpu_list: str | None) -> Po
     pod = replace(pod, stage="held", gpus=gpus)
     if gpu_list is None or kernel is None:
         return replace(pod, reason="its output could not be read")
-    if PASSED not in kernel:
+    if SUCCESS_LINE not in kernel:
         reason = f"vectorAdd did not say that it passed: {join_words('', kernel) or 'nothing'}"
         return replace(pod, reason=reason, ran=False)
     if not gpus:

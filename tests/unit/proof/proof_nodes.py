@@ -6,14 +6,14 @@ from typing import Any
 
 from gpustack.probes.proof import RUN
 from gpustack.proof.pod import LOG
-from gpustack.proof.workload import ASKED, HELD, KERNEL, NODE
+from gpustack.proof.workload import HOLD, KERNEL, NODE, UUID_QUERY
 from tests.unit.proof.proof_inputs import GPUS, MODEL, Clock
 
 DONE_STATE = {"terminated": {"exitCode": 0}}
 HOLDS = {
     "phase": "Running",
-    "initContainerStatuses": [{"name": KERNEL, "state": DONE_STATE}, {"name": ASKED, "state": DONE_STATE}],
-    "containerStatuses": [{"name": HELD, "state": {"running": {}}}],
+    "initContainerStatuses": [{"name": KERNEL, "state": DONE_STATE}, {"name": UUID_QUERY, "state": DONE_STATE}],
+    "containerStatuses": [{"name": HOLD, "state": {"running": {}}}],
 }
 
 

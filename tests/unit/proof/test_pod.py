@@ -14,7 +14,7 @@ from gpustack.errors import RolloutError
 from gpustack.probes.proof import PROCESS, RUN
 from gpustack.process import name_process
 from gpustack.proof.pod import ApiRefused, Pods
-from gpustack.proof.workload import NAMESPACE, OURS, build_namespace, build_proof_pod
+from gpustack.proof.workload import LABELS, NAMESPACE, build_namespace, build_proof_pod
 from tests.unit.proof.core_api import Api, build_refusal
 
 
@@ -32,7 +32,7 @@ def pods(api: Api) -> Pods:
 def test_pods_are_made_used_and_removed(api: Api, pods: Pods) -> None:
     assert pods.open() == 0
     assert api.space is not None
-    assert api.space["metadata"]["labels"].items() >= OURS.items()
+    assert api.space["metadata"]["labels"].items() >= LABELS.items()
     for run in ("a", "a", "b"):
         pods.create(build_proof_pod(f"proof-{len(api.pods)}", "gpu1", run, 60))
     assert len(pods.list_pods("a")) == 2
@@ -57,12 +57,12 @@ def test_what_an_earlier_proof_left_goes_first(api: Api, pods: Pods) -> None:
     own_name, dead = name_process(), name_process().rpartition(".")[0] + ".1"
     assert own_name != dead
     api.space = build_namespace()
-    leave(api, "ended", OURS | {RUN: "x"}, "elsewhere.1.1", "Failed")
-    leave(api, "killed", OURS | {RUN: "x"}, dead)
+    leave(api, "ended", LABELS | {RUN: "x"}, "elsewhere.1.1", "Failed")
+    leave(api, "killed", LABELS | {RUN: "x"}, dead)
     stay = {
-        "of another machine": (OURS | {RUN: "y"}, "0123456789abcdef.1.1"),
-        "of a run that goes on": (OURS | {RUN: "z"}, own_name),
-        "of an earlier release": (OURS | {RUN: "v"}, ""),
+        "of another machine": (LABELS | {RUN: "y"}, "0123456789abcdef.1.1"),
+        "of a run that goes on": (LABELS | {RUN: "z"}, own_name),
+        "of an earlier release": (LABELS | {RUN: "v"}, ""),
         "of somebody else": ({"app": "x"}, dead),
         "of somebody who uses our label": ({RUN: "x"}, dead),
     }
@@ -254,7 +254,7 @@ def test_the_pod_asks_for_its_gpu_and_node() -> None:
     assert {container["resources"]["limits"]["nvidia.com/gpu"] for container in containers} == {"1"}
     assert "command" not in containers[0]
     assert (spec["restartPolicy"], spec["automountServiceAccountToken"]) == ("Never", False)
-    assert pod["metadata"]["labels"].items() >= OURS.items()
+    assert pod["metadata"]["labels"].items() >= LABELS.items()
     assert pod["metadata"]["namespace"] == NAMESPACE
 
 

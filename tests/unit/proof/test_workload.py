@@ -6,9 +6,9 @@ import pytest
 
 from gpustack.probes.kubernetes.taints import CORDON
 from gpustack.proof.workload import (
-    ASKED,
-    HELD,
+    HOLD,
     KERNEL,
+    UUID_QUERY,
     PodResult,
     VisibleGpu,
     build_proof_pod,
@@ -34,8 +34,8 @@ def build_statuses(
     kernel: dict[str, Any], second_init: dict[str, Any], main: dict[str, Any], **fields: Any
 ) -> dict[str, Any]:
     return {
-        "initContainerStatuses": [{"name": KERNEL, "state": kernel}, {"name": ASKED, "state": second_init}],
-        "containerStatuses": [{"name": HELD, "state": main}],
+        "initContainerStatuses": [{"name": KERNEL, "state": kernel}, {"name": UUID_QUERY, "state": second_init}],
+        "containerStatuses": [{"name": HOLD, "state": main}],
         **fields,
     }
 
@@ -132,19 +132,19 @@ def test_a_finished_pod_names_its_gpu() -> None:
     ("logs", "ran", "reason"),
     [
         ({}, None, "its output could not be read"),
-        ({ASKED: LINE}, None, "its output could not be read"),
-        ({KERNEL: "Test FAILED\n", ASKED: LINE}, False, "vectorAdd did not say that it passed: Test FAILED"),
-        ({KERNEL: "", ASKED: LINE}, False, "vectorAdd did not say that it passed: nothing"),
+        ({UUID_QUERY: LINE}, None, "its output could not be read"),
+        ({KERNEL: "Test FAILED\n", UUID_QUERY: LINE}, False, "vectorAdd did not say that it passed: Test FAILED"),
+        ({KERNEL: "", UUID_QUERY: LINE}, False, "vectorAdd did not say that it passed: nothing"),
         (
-            {KERNEL: PASSED_OUTPUT, ASKED: "No devices were found\n"},
+            {KERNEL: PASSED_OUTPUT, UUID_QUERY: "No devices were found\n"},
             None,
             "nvidia-smi named no GPU: No devices were found",
         ),
-        ({KERNEL: PASSED_OUTPUT, ASKED: LINE * 2}, False, "the pod asked for one GPU and sees 2"),
+        ({KERNEL: PASSED_OUTPUT, UUID_QUERY: LINE * 2}, False, "the pod asked for one GPU and sees 2"),
     ],
 )
 def test_the_log_decides_whether_the_kernel_ran(logs: dict[str, str], ran: bool | None, reason: str) -> None:
-    result = judge_output(POD, logs.get(KERNEL), logs.get(ASKED))
+    result = judge_output(POD, logs.get(KERNEL), logs.get(UUID_QUERY))
     assert (result.stage, result.ran, result.reason) == ("held", ran, reason)
 
 
