@@ -13,7 +13,7 @@ from gpustack.config.inventory import Inventory
 from gpustack.doctor.finding import Commands, Diagnosis, Finding, UnexplainedSymptom
 from gpustack.doctor.graph import load_graph
 from gpustack.doctor.starting import USUAL_SECONDS
-from gpustack.remedy.offer import ITS_OWN, Offer, build_offer, list_manual_reasons
+from gpustack.remedy.offer import PLUGIN_FAILURE, Offer, build_offer, list_manual_reasons
 from gpustack.rollout.next_command import build_command
 from gpustack.rollout.plan import StepState, plan
 from gpustack.steps import STEPS
@@ -99,7 +99,7 @@ def adapt_install(line: str, offer: Offer, states: Sequence[StepState]) -> str:
     own_states = [state for state in states if state.step in match["steps"].split(",")]
     if not own_states or any(state.manual_differences for state in own_states):
         return ""
-    if list_manual_reasons(offer.finding) or offer.obstacle.endswith(ITS_OWN):
+    if list_manual_reasons(offer.finding) or offer.obstacle.endswith(PLUGIN_FAILURE):
         return ""
     return line if any(state.outcome != "ok" for state in own_states) else f"{line} --force"
 

@@ -28,7 +28,7 @@ SCRIPTS = (
     *(SCRIPT_FOLDER / f"{name}.sh" for name in ("states", "objects", "restore", "copies")),
 )
 LIMIT = 180
-DONE = "done"
+END_LINE = "done"
 
 Run = Callable[..., Iterator[str]]
 """A function like run_script of gpustack/ask/transport/execute.py."""
@@ -98,8 +98,8 @@ class Copies:
         """Roll back the changes of objects of the cluster. Return those that the API refused, since somebody changed
         the object at the same moment."""
         lines = self.call(record.host, "replace", record.id, build_replacements(changes))
-        refused = {line.partition("\t")[2] for line in lines if line.startswith("refused\t")}
-        return [change for number, change in enumerate(changes) if str(number) in refused]
+        refused_numbers = {line.partition("\t")[2] for line in lines if line.startswith("refused\t")}
+        return [change for number, change in enumerate(changes) if str(number) in refused_numbers]
 
     def close(self, name: str, id: str) -> None:
         """Keep the copies for a person, and count the fix no longer as one to roll back."""
@@ -119,7 +119,7 @@ class Copies:
             lines = list(self.run(host, script, limit=LIMIT))
         except HostRefused as refused:
             raise RolloutError("fix-copies", f"{name} could not be asked.", refused.reach.reason, NO_HINT) from refused
-        if DONE not in lines:
+        if END_LINE not in lines:
             reason = shorten_message("\n".join(line for line in lines if line.strip())) or "no output"
             raise RolloutError(
                 "fix-copies",
@@ -127,4 +127,4 @@ class Copies:
                 reason,
                 Command("df", "-h", "/var/lib"),
             )
-        return lines[: lines.index(DONE)]
+        return lines[: lines.index(END_LINE)]

@@ -65,11 +65,13 @@ class Fix:
     def run(self, before: Diagnosis) -> FixResult:
         """Fix the root causes of a diagnosis. Raise RolloutError where no copies can be made: then the fix changed
         nothing."""
-        started, diagnosis = time.monotonic(), before
+        started_at, diagnosis = time.monotonic(), before
         while not self.should_stop() and (due := self.find_due(diagnosis)):
             offer = due[0]
             if offer.remediation == "automatic" and offer.id not in self.agreed_ids:
-                self.request_agreement([other for other in due if other.remediation == "automatic"], diagnosis)
+                self.request_agreement(
+                    [due_offer for due_offer in due if due_offer.remediation == "automatic"], diagnosis
+                )
             elif offer.remediation == "needs-confirmation" and offer.id not in self.agreed_ids:
                 self.request_agreement([offer], diagnosis)
             else:
@@ -77,7 +79,7 @@ class Fix:
         for offer in build_offers(diagnosis):
             if self.is_chosen(offer) and offer.obstacle and not self.was_tried(offer.id):
                 self.attempts.append(Attempt(offer, "manual", reason=offer.obstacle))
-        seconds, stop_reason = time.monotonic() - started, self.cancellation() or self.stop_reason
+        seconds, stop_reason = time.monotonic() - started_at, self.cancellation() or self.stop_reason
         return FixResult(before, tuple(self.attempts), add_commands(diagnosis), seconds, stop_reason)
 
     def should_stop(self) -> bool:
@@ -114,33 +116,36 @@ class Fix:
                 self.record_ending(offer, "declined")
 
     def apply_fix(self, offer: Offer, diagnosis: Diagnosis) -> Diagnosis:
-        now = self.refresh_diagnosis(diagnosis, [offer])
-        if not self.is_confirmed(offer, now):
+        current_diagnosis = self.refresh_diagnosis(diagnosis, [offer])
+        if not self.is_confirmed(offer, current_diagnosis):
             self.record_ending(offer, "recovered")
-            return now
+            return current_diagnosis
         self.report(Event("step", offer.play, f"{offer.id} on {', '.join(offer.hosts)}"))
-        started, id = time.monotonic(), f"{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}"
+        started_at, id = time.monotonic(), f"{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}"
         self.copies.begin(id, offer.id, offer.scopes)
-        play_result = self.play(offer, now.snapshot)
+        play_result = self.play(offer, current_diagnosis.snapshot)
         # Recorded at once: changes during the wait for the result come from others.
         records = self.copies.finish(id, offer.hosts)
-        resolved, now = self.wait_resolved(offer, now, 0.0 if play_result.failed_hosts else RESOLVE_LIMIT * self.factor)
+        is_resolved, current_diagnosis = self.wait_resolved(
+            offer, current_diagnosis, 0.0 if play_result.failed_hosts else RESOLVE_LIMIT * self.factor
+        )
         self.report(Event("done", offer.play, ""))
-        ending: Ending = "fixed" if resolved else "interrupted" if self.cancellation() else "not-resolved"
+        ending: Ending = "fixed" if is_resolved else "interrupted" if self.cancellation() else "not-resolved"
         rollback = None
         if ending == "not-resolved":
             self.stop_reason = f"{offer.id} was not resolved"
             rollback = self.undo(offer, id)
         reason = "; ".join(
-            f"{judgement.location}: {judgement.result or judgement.reason}" for judgement in self.find_open(offer, now)
+            f"{judgement.location}: {judgement.result or judgement.reason}"
+            for judgement in self.find_open(offer, current_diagnosis)
         )
-        remaining, now = (
-            self.wait_symptoms_gone(offer, diagnosis) if resolved else ((), diagnose(self.gather(list_probes())))
+        remaining, current_diagnosis = (
+            self.wait_symptoms_gone(offer, diagnosis) if is_resolved else ((), diagnose(self.gather(list_probes())))
         )
         self.attempts.append(
-            Attempt(offer, ending, play_result, records, rollback, reason, remaining, time.monotonic() - started)
+            Attempt(offer, ending, play_result, records, rollback, reason, remaining, time.monotonic() - started_at)
         )
-        return now
+        return current_diagnosis
 
     def refresh_diagnosis(self, diagnosis: Diagnosis, offers: Sequence[Offer]) -> Diagnosis:
         """Gather the evidence of these faults and of their guards again, and diagnose."""
@@ -172,11 +177,13 @@ class Fix:
             diagnosis = self.refresh_diagnosis(diagnosis, [offer])
             seconds = time.monotonic() - round_start
             open_judgements = self.find_open(offer, diagnosis)
-            waited = time.monotonic() - start
-            if not open_judgements or waited > limit or self.cancellation():
+            seconds_passed = time.monotonic() - start
+            if not open_judgements or seconds_passed > limit or self.cancellation():
                 return not open_judgements, diagnosis
             first = open_judgements[0]
-            self.report(Event("waiting", offer.play, f"{first.location}: {first.result or first.reason}", waited))
+            self.report(
+                Event("waiting", offer.play, f"{first.location}: {first.result or first.reason}", seconds_passed)
+            )
             pause_between_rounds(seconds, self.cancellation, PAUSE)
 
     def wait_symptoms_gone(self, offer: Offer, before: Diagnosis) -> tuple[tuple[str, ...], Diagnosis]:
@@ -185,14 +192,14 @@ class Fix:
         start = time.monotonic()
         while True:
             round_start = time.monotonic()
-            now = diagnose(self.gather(list_probes()))
+            current_diagnosis = diagnose(self.gather(list_probes()))
             seconds = time.monotonic() - round_start
             remaining = [
                 (effect.id, effect.location)
                 for effect in offer.finding.impact
-                if find_current_outcome(now, effect) != "ok"
+                if find_current_outcome(current_diagnosis, effect) != "ok"
             ]
-            new_judgements = (symptom.judgements[0] for symptom in now.unexplained_symptoms)
+            new_judgements = (symptom.judgements[0] for symptom in current_diagnosis.unexplained_symptoms)
             remaining += [
                 (judgement.id, judgement.location)
                 for judgement in new_judgements
@@ -200,13 +207,15 @@ class Fix:
             ]
             symptoms = tuple(dict.fromkeys(id for id, _ in remaining))
             remaining += [
-                (f"{drift.step}/{drift.check}", drift.locations[0]) for drift in now.drift if drift.result.passing
+                (f"{drift.step}/{drift.check}", drift.locations[0])
+                for drift in current_diagnosis.drift
+                if drift.result.passing
             ]
-            waited = time.monotonic() - start
-            if not remaining or waited > SYMPTOM_LIMIT * self.factor or self.cancellation():
-                return symptoms, now
+            seconds_passed = time.monotonic() - start
+            if not remaining or seconds_passed > SYMPTOM_LIMIT * self.factor or self.cancellation():
+                return symptoms, current_diagnosis
             id, location = remaining[0]
-            self.report(Event("waiting", offer.play, f"{location}: {id}", waited))
+            self.report(Event("waiting", offer.play, f"{location}: {id}", seconds_passed))
             pause_between_rounds(seconds, self.cancellation, PAUSE)
 
     def record_ending(self, offer: Offer, ending: Ending) -> None:

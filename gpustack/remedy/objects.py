@@ -58,11 +58,11 @@ def compare_objects(host: str, texts: Sequence[str], *, finished: bool) -> tuple
     RolloutError for anything else. What another object owns is created anew by that one, and left out.
     """
     try:
-        before, after, now = (index_objects(text) for text in texts)
+        before, after, current = (index_objects(text) for text in texts)
         changes = [
-            judge_object(host, name, before.get(name), after.get(name), now.get(name), finished=finished)
-            for name in {**before, **after, **now}
-            if not any(is_owned(documents.get(name)) for documents in (before, after, now))
+            judge_object(host, name, before.get(name), after.get(name), current.get(name), finished=finished)
+            for name in {**before, **after, **current}
+            if not any(is_owned(documents.get(name)) for documents in (before, after, current))
         ]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         message = "The copies of the cluster's objects cannot be read."
@@ -134,11 +134,11 @@ def is_own_change(before: Object | None, after: Object) -> bool:
     """Tell whether gpustack wrote an object during the fix, and nobody else: no other writer has a new time or has
     gained a field. Another writer may have lost a field to gpustack."""
     earlier, later = list_writes(before), list_writes(after)
-    own = [writer for writer in later if writer[0] in MANAGERS and later[writer] != earlier.get(writer)]
-    others = [writer for writer in later if writer[0] not in MANAGERS]
-    return bool(own) and all(
+    own_writers = [writer for writer in later if writer[0] in MANAGERS and later[writer] != earlier.get(writer)]
+    other_writers = [writer for writer in later if writer[0] not in MANAGERS]
+    return bool(own_writers) and all(
         writer in earlier and later[writer][0] == earlier[writer][0] and later[writer][1] <= earlier[writer][1]
-        for writer in others
+        for writer in other_writers
     )
 
 

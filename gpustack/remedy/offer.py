@@ -35,12 +35,12 @@ from gpustack.steps.containerd.files import find_disabling_files
 
 VARIABLE, FILES = "gpustack_remedy", "gpustack_fix"
 FILE = ("path", "lines", "reload", "restart")
-UNKNOWN_WHERE = "it says nothing of which host"
+UNKNOWN_HOST = "it says nothing of which host"
 # Checks whose repair `install` leaves to a person, because it edits a foreign file; a fix shows it and asks first.
-AGREED = {"containerd-cri-disabled": "cri-disabled-elsewhere"}
+CONFIRMED_CHECKS = {"containerd-cri-disabled": "cri-disabled-elsewhere"}
 # Checks of that step that read the files.
-FILES_OF = ("configuration", "cri-disabled-elsewhere")
-ITS_OWN = "the plugin failed to load, and the setting that containerd complains of has to be corrected by hand"
+FILE_CHECKS = ("configuration", "cri-disabled-elsewhere")
+PLUGIN_FAILURE = "the plugin failed to load, and the setting that containerd complains of has to be corrected by hand"
 
 
 @dataclass(frozen=True)
@@ -100,11 +100,11 @@ def build_offer(snapshot: Snapshot, root: Finding) -> Offer:
 
 def require_faults(ids: Iterable[str]) -> None:
     """Raise UsageError for an id that is no fault, with the nearest spelling."""
-    known = load_graph().faults
+    faults = load_graph().faults
     for id in ids:
-        if id not in known:
-            near, reason = find_nearest(id, list(known)), suggest_nearest([id], list(known))
-            hint = Command("gpustack", "explain", *([near] if near else []))
+        if id not in faults:
+            nearest, reason = find_nearest(id, list(faults)), suggest_nearest([id], list(faults))
+            hint = Command("gpustack", "explain", *([nearest] if nearest else []))
             raise UsageError("fix-unknown", f"There is no fault {id}.", reason, hint)
 
 
@@ -122,7 +122,7 @@ def require_roots(ids: Iterable[str], diagnosis: Diagnosis) -> None:
         roots_above = [
             root.id
             for root in diagnosis.roots
-            if any(below.id == id for below in (*root.impact, *root.correlated_causes))
+            if any(effect.id == id for effect in (*root.impact, *root.correlated_causes))
         ]
         hint = build_command(
             diagnosis.snapshot.inventory, "doctor", *(["--fix", roots_above[0]] if roots_above else [])
@@ -154,19 +154,19 @@ def offer_step(snapshot: Snapshot, root: Finding, fault: Fault, remedy: Remedy) 
         # A step of hosts that repairs a fault of the cluster runs on those that differ.
         hosts = list_hosts(root) or tuple(state.location for state in states if state.outcome == "failed")
     locations = {CLUSTER} if step.scope == "cluster" else set(hosts)
-    if forbidden := list_refusals(states, locations, AGREED.get(fault.id)):
-        return Offer(root, fault, obstacle=f"step {step.id} would be refused: {'; '.join(forbidden)}")
+    if refusals := list_refusals(states, locations, CONFIRMED_CHECKS.get(fault.id)):
+        return Offer(root, fault, obstacle=f"step {step.id} would be refused: {'; '.join(refusals)}")
     if not hosts:
         return Offer(root, fault, obstacle=f"step {step.id} finds no host that differs")
-    if fault.id in AGREED and (others := find_untouched(states, hosts)):
-        return Offer(root, fault, obstacle=f"no file turns it off on {', '.join(others)}: {ITS_OWN}")
+    if fault.id in CONFIRMED_CHECKS and (untouched_hosts := find_untouched(states, hosts)):
+        return Offer(root, fault, obstacle=f"no file turns it off on {', '.join(untouched_hosts)}: {PLUGIN_FAILURE}")
     # The step also restores what none of its checks sees.
     force = [] if any(state.outcome == "failed" for state in states if state.location in locations) else ["--force"]
-    agreed = {name: find_disabling_files(View(snapshot, name)) for name in hosts if fault.id in AGREED}
-    edited = {file for files in agreed.values() for file in files}
+    agreed_files = {name: find_disabling_files(View(snapshot, name)) for name in hosts if fault.id in CONFIRMED_CHECKS}
+    edited_files = {file for files in agreed_files.values() for file in files}
     try:
         scopes = {
-            name: declare_step(snapshot, step.id, agreed.get(name, ()), on_cluster=step.scope == "cluster")
+            name: declare_step(snapshot, step.id, agreed_files.get(name, ()), on_cluster=step.scope == "cluster")
             for name in hosts
         }
     except FactUnavailable as error:
@@ -176,8 +176,10 @@ def offer_step(snapshot: Snapshot, root: Finding, fault: Fault, remedy: Remedy) 
         fault,
         step.id,
         hosts,
-        {name: {FILES: {"files": files}} for name, files in agreed.items()},
-        tuple(list_edit_commands(edited)) if edited else (Command("gpustack", "install", "--only", step.id, *force),),
+        {name: {FILES: {"files": files}} for name, files in agreed_files.items()},
+        tuple(list_edit_commands(edited_files))
+        if edited_files
+        else (Command("gpustack", "install", "--only", step.id, *force),),
         step.interrupts,
         scopes,
     )
@@ -201,7 +203,7 @@ def find_untouched(states: Iterable[StepState], hosts: Iterable[str]) -> list[st
         state.location
         for state in states
         for judgement in state.judgements
-        if judgement.result and judgement.id in FILES_OF
+        if judgement.result and judgement.id in FILE_CHECKS
     }
     return [name for name in hosts if name not in differing]
 
@@ -226,14 +228,14 @@ def offer_playbook(snapshot: Snapshot, root: Finding, fault: Fault, remedy: Reme
         tuple(list_manual_commands(remedy, variables)),
         describe_interruption(remedy),
         {name: declare_playbook(remedy, variables) for name in hosts},
-        obstacle="" if hosts else UNKNOWN_WHERE,
+        obstacle="" if hosts else UNKNOWN_HOST,
     )
 
 
 def offer_drop_in(snapshot: Snapshot, root: Finding, fault: Fault, file: DropIn) -> Offer:
     """Offer on each host the variant of the file that a program reads there."""
     hosts = list_hosts(root)
-    read, obstacle = {}, "" if hosts else UNKNOWN_WHERE
+    read, obstacle = {}, "" if hosts else UNKNOWN_HOST
     for name in hosts:
         try:
             read[name] = choose_drop_in(snapshot, name, file)

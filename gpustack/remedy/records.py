@@ -12,7 +12,7 @@ from gpustack.remedy.scope import PRESENT, Scope
 EMPTY, UNREAD = "-", "unknown"
 ID = re.compile(r"[0-9][0-9TZ.]*")
 # The number of words in a line of the record, of the reason why there is none, and of a thing.
-NAMED, SPOILT, RESOURCE = 2, 3, 7
+NAME_WORDS, FAULT_WORDS, RESOURCE_WORDS = 2, 3, 7
 # Changes that can be restored: a unit that was absent is disabled while its file is still there.
 STARTUPS = {("disabled", "enabled"), ("enabled", "disabled"), (ABSENT, "enabled")}
 FOLDER = "/var/lib/gpustack-cluster/fixes"
@@ -103,13 +103,13 @@ def describe_change(change: Change) -> str:
 def parse_record(host: str, lines: Iterable[str]) -> HostRecord:
     """Parse what copies.sh prints about a record, and decide about each thing. Raise RolloutError where the record
     cannot be used; nothing is restored then."""
-    parsed = [line.split("\t") for line in lines]
-    for word, folder, reason in (line for line in parsed if len(line) == SPOILT):
+    rows = [line.split("\t") for line in lines]
+    for word, folder, reason in (line for line in rows if len(line) == FAULT_WORDS):
         if word == "unreadable":
             raise RolloutError("undo-record-unreadable", f"The record {folder} on {host} cannot be used.", reason)
-    words = {line[0]: line[1] for line in parsed if len(line) == NAMED}
-    resource_lines = [line for line in parsed if line[0] == "thing"]
-    if not ID.fullmatch(words.get("id", "")) or any(len(line) != RESOURCE for line in resource_lines):
+    words = {line[0]: line[1] for line in rows if len(line) == NAME_WORDS}
+    resource_lines = [line for line in rows if line[0] == "thing"]
+    if not ID.fullmatch(words.get("id", "")) or any(len(line) != RESOURCE_WORDS for line in resource_lines):
         raise RolloutError("fix-copies", f"{host} answered with a record of another shape.")
     changes = tuple(parse_resource(host, line[1:]) for line in resource_lines)
     hosts = tuple(words.get("hosts", "").split())
@@ -117,8 +117,8 @@ def parse_record(host: str, lines: Iterable[str]) -> HostRecord:
 
 
 def parse_resource(host: str, words: Sequence[str]) -> Change:
-    kind, name, before, after, rendered, actual = words
-    possible = () if rendered == EMPTY else tuple(rendered.split("|"))
+    kind, name, before, after, states, actual = words
+    possible = () if states == EMPTY else tuple(states.split("|"))
     return judge_resource(host, Record(kind, name, before, "" if after == EMPTY else after), actual, possible)
 
 
@@ -130,9 +130,9 @@ def judge_resource(host: str, record: Record, actual: str, possible: Sequence[st
     """
     if record.after and record.after == record.before:
         return Change(host, record, actual, Decision.FORGET)
-    rendered = actual if actual in possible else ""
+    intended_state = actual if actual in possible else ""
     state = None if actual == UNREAD else actual
-    decision = decide(record, state, rendered)
+    decision = decide(record, state, intended_state)
     if decision in MAY_CHANGE and record.after and not is_possible(record, possible):
         decision = Decision.CHANGED
     return Change(host, record, state, decision, actual not in possible)
@@ -169,14 +169,14 @@ def order_changes(changes: Iterable[Change]) -> list[Change]:
         and (folder.actual != ABSENT or any(file.record.name.startswith(f"{folder.record.name}/") for file in files))
     ]
     other_changes = [change for change in restorable if change.record.kind not in ("file", "folder")]
-    stopping = [
+    stopping_changes = [
         change for change in other_changes if change.record.kind in ("unit", "startup") and is_turned_off(change.record)
     ]
-    rest = [change for change in other_changes if change not in stopping]
-    ordered = sorted(needed_folders, key=lambda needed_folder: needed_folder.record.name)
+    rest = [change for change in other_changes if change not in stopping_changes]
+    ordered_folders = sorted(needed_folders, key=lambda needed_folder: needed_folder.record.name)
     return [
-        *stopping,
-        *ordered,
+        *stopping_changes,
+        *ordered_folders,
         *files,
         *sorted(created_folders, key=lambda created_folder: created_folder.record.name, reverse=True),
         *rest,

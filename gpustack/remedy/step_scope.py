@@ -67,7 +67,7 @@ class StepScope:
 
 CLOCKS = ("systemd-timesyncd", "chrony", "ntpsec", "ntp", "openntpd")
 FIREWALL_UNITS = ("gpustack-firewall-metrics", "gpustack-firewall-node-ports")
-RELEASED = (HISTORY, "Secrets", "definitions of kinds", PODS)
+RELEASE_CHANGES = (HISTORY, "Secrets", "definitions of kinds", PODS)
 STEP_SCOPES: Mapping[str, StepScope] = {
     "prereqs": StepScope(
         units=CLOCKS, startups=CLOCKS,
@@ -103,9 +103,9 @@ STEP_SCOPES: Mapping[str, StepScope] = {
     ),
     "flannel": StepScope(irreversible_changes=(PODS,)),
     "storage": StepScope(irreversible_changes=(PODS,)),
-    "monitoring": StepScope(irreversible_changes=RELEASED),
-    "gpu-operator": StepScope(irreversible_changes=RELEASED),
-    "autoscaling": StepScope(irreversible_changes=RELEASED),
+    "monitoring": StepScope(irreversible_changes=RELEASE_CHANGES),
+    "gpu-operator": StepScope(irreversible_changes=RELEASE_CHANGES),
+    "autoscaling": StepScope(irreversible_changes=RELEASE_CHANGES),
     "gpu-plugin": StepScope(irreversible_changes=("objects that it deletes", NODE_LABELS, PODS)),
     "gpu-metrics": StepScope(irreversible_changes=("objects that it deletes", PODS)),
     "dashboards": StepScope(irreversible_changes=("objects that it deletes",)),
@@ -117,17 +117,19 @@ NEVER_COPIED = ("/run/gpustack-join.yaml", "/etc/gpustack-cluster/standalone/rec
 
 def declare_resources(step: str) -> tuple[HostResource, ...]:
     """Declare the files, folders, units and parameters that a step may change on a host."""
-    owned, more = read_declaration().get(step, {}), STEP_SCOPES[step]
-    created = [name for name in (*owned.get("file", ()), *owned.get("marked", ())) if name not in NEVER_COPIED]
-    edited = (*owned.get("lines", ()), *more.edited_files)
-    folders = sorted(owned.get("folder", ()))
+    declaration, scope = read_declaration().get(step, {}), STEP_SCOPES[step]
+    paths = [
+        name for name in (*declaration.get("file", ()), *declaration.get("marked", ())) if name not in NEVER_COPIED
+    ]
+    edited_paths = (*declaration.get("lines", ()), *scope.edited_files)
+    folders = sorted(declaration.get("folder", ()))
     return (
-        *(HostResource("folder", name) for name in folders if any(path.startswith(f"{name}/") for path in created)),
-        *(HostResource("pattern" if "*" in name else "file", name) for name in created),
-        *(HostResource("file", name, (PRESENT,)) for name in edited),
-        *(HostResource("unit", name, RUNNING) for name in more.units),
-        *(HostResource("startup", name, ("enabled",)) for name in more.startups),
-        *(HostResource("key", name, ("1",)) for name in more.keys),
+        *(HostResource("folder", name) for name in folders if any(path.startswith(f"{name}/") for path in paths)),
+        *(HostResource("pattern" if "*" in name else "file", name) for name in paths),
+        *(HostResource("file", name, (PRESENT,)) for name in edited_paths),
+        *(HostResource("unit", name, RUNNING) for name in scope.units),
+        *(HostResource("startup", name, ("enabled",)) for name in scope.startups),
+        *(HostResource("key", name, ("1",)) for name in scope.keys),
     )
 
 
@@ -139,19 +141,19 @@ def list_agreed_patterns() -> list[str]:
 def declare_step(snapshot: Snapshot, step: str, agreed_files: Iterable[str] = (), *, on_cluster: bool = False) -> Scope:
     """Declare what a step changes on a host. `agreed_files` are foreign files, named below /etc/containerd, that the
     fix may edit. Raise FactUnavailable where the step's objects are not known, and for a name that is no such file."""
-    beyond = STEP_SCOPES[step].irreversible_changes
+    irreversible_changes = STEP_SCOPES[step].irreversible_changes
     resources = (
         *declare_resources(step),
         *(HostResource("file", require_path(name), (PRESENT,)) for name in agreed_files),
     )
     if not on_cluster:
-        return Scope(resources, irreversible_changes=beyond)
+        return Scope(resources, irreversible_changes=irreversible_changes)
     view = View(snapshot, CLUSTER)
     release = None
     if step in RELEASES and RELEASES[step].condition(view):
         helm_release = RELEASES[step].builder(view)
         release = (helm_release.namespace, helm_release.name)
-    return Scope(resources, (*TARGETS.get(step, ()), *list_objects(view, step)), release, beyond)
+    return Scope(resources, (*TARGETS.get(step, ()), *list_objects(view, step)), release, irreversible_changes)
 
 
 def list_objects(view: View, step: str) -> tuple[Target, ...]:
@@ -189,8 +191,10 @@ def declare_fault(fault: Fault | None) -> Scope:
     if remedy is None:
         return Scope()
     if remedy.step:
-        agreed = (HostResource("pattern", pattern) for pattern in list_agreed_patterns() if remedy.step == "containerd")
-        return Scope((*declare_resources(remedy.step), *agreed))
+        agreed_files = (
+            HostResource("pattern", pattern) for pattern in list_agreed_patterns() if remedy.step == "containerd"
+        )
+        return Scope((*declare_resources(remedy.step), *agreed_files))
     if remedy.drop_in:
         scopes = [declare_drop_in(vars(variant)) for variant in list_variants(remedy.drop_in)]
         return Scope(tuple(resource for scope in scopes for resource in scope.resources))

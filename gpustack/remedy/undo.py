@@ -97,18 +97,18 @@ def find_last_fix(copies: Copies, reached_hosts: Sequence[str]) -> LastFix:
 def find_fix(copies: Copies, id: str, hosts: Iterable[str]) -> LastFix:
     """Find the fix that has just been made. Raise RolloutError where a host has no record of it."""
     records = [copies.read(name, id) for name in hosts]
-    known = [record for record in records if record]
-    if len(known) < len(records):
+    existing_records = [record for record in records if record]
+    if len(existing_records) < len(records):
         raise RolloutError("undo-nothing", "There is no fix to roll back.", "A host has no record of it.", NO_HINT)
-    return read_objects(copies, known)
+    return read_objects(copies, existing_records)
 
 
 def read_objects(copies: Copies, records: Sequence[HostRecord]) -> LastFix:
     fault = load_graph().faults.get(records[0].fault)
     scope = declare_fault(fault)
-    declared = tuple(keep_declared(record, scope) for record in records)
+    declared_records = tuple(keep_declared(record, scope) for record in records)
     read = copies.read_objects if may_change_objects(fault) else lambda _: ()
-    return LastFix(declared, tuple(change for record in declared for change in read(record)))
+    return LastFix(declared_records, tuple(change for record in declared_records for change in read(record)))
 
 
 def roll_back(copies: Copies, fix: LastFix, report: Reporter) -> Rollback:
@@ -116,21 +116,21 @@ def roll_back(copies: Copies, fix: LastFix, report: Reporter) -> Rollback:
 
     The copies of a host are removed if it needs none any more, and else kept for a person to compare.
     """
-    started = time.monotonic()
+    started_at = time.monotonic()
     report(Event("step", "undo", f"{fix.fault} on {', '.join(fix.hosts)}"))
     actions: list[str] = []
     hosts_with_copies = {change.host for change in fix.remaining_changes}
     remainders = [describe_remainder(change, fix.id) for change in fix.remaining_changes]
     for record in fix.records:
         objects = [change for change in fix.objects if change.host == record.host and change.is_restorable]
-        refused = copies.replace(record, objects) if objects else []
+        refused_changes = copies.replace(record, objects) if objects else []
         actions += [
             f"{change.host}: {'restored' if change.before else 'removed'} {change.record.name}"
             for change in objects
-            if change not in refused
+            if change not in refused_changes
         ]
-        remainders += [Remainder(f"{change} stays: it was changed at this moment") for change in refused]
-        hosts_with_copies |= {change.host for change in refused}
+        remainders += [Remainder(f"{change} stays: it was changed at this moment") for change in refused_changes]
+        hosts_with_copies |= {change.host for change in refused_changes}
     for record in fix.records:
         for line in copies.restore(record, record.changes):
             word, name, resource, reason = (line.split("\t") + 3 * [""])[:4]
@@ -148,13 +148,13 @@ def roll_back(copies: Copies, fix: LastFix, report: Reporter) -> Rollback:
     for line in (*actions, *map(str, remainders)):
         report(Event("note", "undo", line))
     report(Event("done", "undo", ""))
-    return Rollback(fix, tuple(actions), tuple(remainders), time.monotonic() - started)
+    return Rollback(fix, tuple(actions), tuple(remainders), time.monotonic() - started_at)
 
 
 def describe_remainder(change: Change, id: str) -> Remainder:
     """Describe what stays, with the reason and both states."""
-    left, actual = shorten_digest(change.record.after), shorten_digest(change.actual or "unknown")
-    states = f" (the fix left {left}; it is {actual})" if change.record.after else ""
+    written_state, actual = shorten_digest(change.record.after), shorten_digest(change.actual or "unknown")
+    states = f" (the fix left {written_state}; it is {actual})" if change.record.after else ""
     return Remainder(f"{change} stays: {change.reason}{states}", find_comparison(change, id))
 
 

@@ -15,7 +15,7 @@ from gpustack.ask.probe import Probe, Shell
 from gpustack.ask.script import PROXY_REMOVAL, render_script
 from gpustack.config.host import Host
 from gpustack.config.resources import locate_playbooks
-from gpustack.remedy.copies import DONE, Copies
+from gpustack.remedy.copies import END_LINE, Copies
 
 PLAYBOOKS = [
     path for folder in (locate_playbooks(), locate_playbooks() / "remedy") for path in sorted(folder.glob("*.yml"))
@@ -93,7 +93,7 @@ def test_the_copies_of_a_fix_are_made_without_a_proxy() -> None:
 
     def record_script(host: Host, script: str, limit: float) -> Iterator[str]:
         scripts.append(script)
-        return iter([DONE])
+        return iter([END_LINE])
 
     Copies([Host("h1", "192.0.2.1")], record_script).close("h1", "")
     assert scripts[0].startswith(PROXY_REMOVAL)
