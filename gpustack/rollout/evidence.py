@@ -21,11 +21,11 @@ from gpustack.events import Event, Reporter
 from gpustack.files.json_text import dump_json
 from gpustack.files.write import open_log
 
-KEPT = 20
+KEPT_RUNS = 20
 RUN = re.compile(r"[0-9]{8}T[0-9]{6}-[a-z]+-[0-9]+(\.[0-9]+)?")
 """The name of a run's folder matches this. Folders with other names are not gpustack's to remove."""
 # Bytes. Of a run on 30 hosts the answers are the largest part, 5 MiB.
-NEEDED = 16 * 2**20
+NEEDED_BYTES = 16 * 2**20
 
 
 def locate_runs() -> Path:
@@ -35,9 +35,9 @@ def locate_runs() -> Path:
 def require_space(folder: Path) -> None:
     """Raise RolloutError unless the files of a run fit there."""
     free = os.statvfs(folder)
-    if (free_bytes := free.f_bavail * free.f_frsize) < NEEDED:
+    if (free_bytes := free.f_bavail * free.f_frsize) < NEEDED_BYTES:
         raise build_space_error(
-            folder, f"{free_bytes / 2**20:.1f} MiB are free there, and a run may need {NEEDED / 2**20:.0f}."
+            folder, f"{free_bytes / 2**20:.1f} MiB are free there, and a run may need {NEEDED_BYTES / 2**20:.0f}."
         )
 
 
@@ -63,7 +63,7 @@ def open_folder(verb: str) -> Path:
     other_folders = sorted(
         path for path in base.iterdir() if RUN.fullmatch(path.name) and path.is_dir() and path != folder
     )
-    for old in other_folders[: max(len(other_folders) + 1 - KEPT, 0)]:
+    for old in other_folders[: max(len(other_folders) + 1 - KEPT_RUNS, 0)]:
         shutil.rmtree(old, ignore_errors=True)
     require_space(folder)
     return folder

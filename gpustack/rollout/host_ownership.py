@@ -12,8 +12,8 @@ COPIES = "/var/lib/gpustack-cluster/before"
 CONTAINERD = "/etc/containerd/config.toml"
 """Others write it anew. playbooks/roles/containerd/tasks/reset.yml takes out the lines that gpustack added."""
 ACTIONS = {Decision.REMOVE: "remove", Decision.RESTORE: "restore"}
-# Kinds of which nothing is said: what is in a folder is said, and a link is shown by itself.
-UNSPOKEN = {"folder", "link", "store"}
+# A reset does not list these kinds: it lists what is in a folder, and links by themselves.
+SILENT_KINDS = {"folder", "link", "store"}
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def judge_things(ownership: Ownership, *, foreign: bool, storage: bool) -> HostO
 
 def needs_explanation(thing: Thing, decision: Decision, *, foreign: bool) -> bool:
     """Tell whether a thing stays that somebody may take for gpustack's."""
-    if decision in {*MAY_CHANGE, Decision.FORGET} or thing.kind in UNSPOKEN:
+    if decision in {*MAY_CHANGE, Decision.FORGET} or thing.kind in SILENT_KINDS:
         return False
     return not (foreign and thing.kind == "data")
 

@@ -4,15 +4,15 @@ from collections.abc import Iterator, Mapping
 
 from gpustack.probes.host.declaration import read_declaration
 from gpustack.probes.host.owned_resources import RESOURCE_PROBES, Trace
-from gpustack.rollout.host_ownership import UNSPOKEN, Agreement, HostOwnership
+from gpustack.rollout.host_ownership import SILENT_KINDS, Agreement, HostOwnership
 
 TracesByStep = Mapping[str, tuple[Trace, ...]]
 # Names that nobody else gives by accident: chains and tables with gpustack's prefix, rules with its comment.
-MARKED = ("chains GPUSTACK-", "table inet gpustack_", "chain ", "rules of ufw")
+OWN_PREFIXES = ("chains GPUSTACK-", "table inet gpustack_", "chain ", "rules of ufw")
 # Says that the network of the pods is a source of firewalld's zone `trusted` because gpustack added it.
 SOURCE_NOTE = "/etc/gpustack-cluster/firewalld-source"
 # Of the cluster on the host.
-OF_CLUSTER = {"link", "route", "chains", "table", "containers", "unit"}
+CLUSTER_KINDS = {"link", "route", "chains", "table", "containers", "unit"}
 
 
 def list_traces(traces_by_step: TracesByStep, ownership: HostOwnership) -> tuple[tuple[str, tuple[Trace, ...]], ...]:
@@ -36,11 +36,11 @@ def may_remove(trace: Trace, ownership: HostOwnership) -> bool:
         return ownership.has_agreed(trace.name)
     if trace.kind == "source":
         return ownership.has_agreed(SOURCE_NOTE)
-    if f"{trace.kind} {trace.name}".startswith(MARKED):
+    if f"{trace.kind} {trace.name}".startswith(OWN_PREFIXES):
         return True
     if f"{trace.kind} {trace.name}".startswith("unit kubelet"):
         return ownership.cluster or not ownership.foreign_data
-    return trace.kind in OF_CLUSTER and ownership.cluster
+    return trace.kind in CLUSTER_KINDS and ownership.cluster
 
 
 def is_named(path: str, names: list[str]) -> bool:
@@ -56,7 +56,7 @@ def find_step(path: str) -> str:
     """Find the step whose reset restores a path, the last one first."""
     for step in RESOURCE_PROBES:
         declaration = read_declaration().get(step, {})
-        if any(path in paths for kind, paths in declaration.items() if kind not in UNSPOKEN - {"store"}):
+        if any(path in paths for kind, paths in declaration.items() if kind not in SILENT_KINDS - {"store"}):
             return step
     return "containerd" if path.startswith("/etc/containerd/") else "prereqs"
 
@@ -76,5 +76,5 @@ def list_kept_resources(traces_by_step: TracesByStep, ownership: HostOwnership) 
             if trace.kind in {"file", "source"}:
                 is_recorded = any(agreement.path == trace.name for agreement in ownership.agreements)
                 yield f"{trace}: gpustack has no record of {'what is in it' if is_recorded else 'it'}"
-            elif trace.kind in OF_CLUSTER:
+            elif trace.kind in CLUSTER_KINDS:
                 yield f"{trace}: gpustack has no record of the cluster on this host"

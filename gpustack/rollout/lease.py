@@ -20,10 +20,10 @@ from gpustack.command import Command
 from gpustack.config.host import Host
 from gpustack.errors import LockedError, RolloutError
 from gpustack.probes.host.system import IDENTITY
-from gpustack.rollout.lock import HELD, TAKEN, Hold, Session, describe_holder, read_clock, require_held
+from gpustack.rollout.lock import HELD_ANSWER, TAKEN_ANSWER, Hold, Session, describe_holder, read_clock, require_held
 from gpustack.rollout.next_command import build_command
 
-AT_ONCE = 32
+PARALLEL_HOSTS = 32
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def hold_locks(
             note(f"{name} will not be changed: its lock could not be taken: {reason}")
         yield lease
     finally:
-        with ThreadPool(max(1, min(AT_ONCE, len(acquired_holds)))) as pool:
+        with ThreadPool(max(1, min(PARALLEL_HOSTS, len(acquired_holds)))) as pool:
             pool.map(Hold.release, acquired_holds, chunksize=1)
 
 
@@ -134,21 +134,21 @@ def take_locks(places: Places, make: Callable[..., Hold], acquired_holds: list[H
     for host in places.first_hosts:
         acquired_holds.append(make(host))
         answers[acquired_holds[-1]] = acquired_holds[-1].take_and_keep()
-        if answers[acquired_holds[-1]] in (HELD, TAKEN):
+        if answers[acquired_holds[-1]] in (HELD_ANSWER, TAKEN_ANSWER):
             break
     tried_hosts = {hold.host.name for hold in acquired_holds}
     other_holds = [make(host, patient=True) for host in places.other_hosts if host.name not in tried_hosts]
-    if other_holds and answers[acquired_holds[-1]] == HELD:
+    if other_holds and answers[acquired_holds[-1]] == HELD_ANSWER:
         acquired_holds += other_holds
-        with ThreadPool(min(AT_ONCE, len(other_holds))) as pool:
+        with ThreadPool(min(PARALLEL_HOSTS, len(other_holds))) as pool:
             answers |= zip(other_holds, pool.map(Hold.take_and_keep, other_holds, chunksize=1), strict=True)
-    holds = tuple(hold for hold, first in answers.items() if first == HELD)
+    holds = tuple(hold for hold, first in answers.items() if first == HELD_ANSWER)
     for hold, first in answers.items():
-        if first == TAKEN or hold.host.name in places.required_hosts or not holds:
+        if first == TAKEN_ANSWER or hold.host.name in places.required_hosts or not holds:
             require_held(hold, first)
     missing = {
         hold.host.name: first.reach.reason if isinstance(first, HostRefused) else first
         for hold, first in answers.items()
-        if first != HELD
+        if first != HELD_ANSWER
     }
     return Lease(holds, MappingProxyType(missing))

@@ -32,7 +32,7 @@ FOLDER = "/run/gpustack-cluster"
 # run was let in yet; and whoever holds it for longer under this name is another, whose note is missing.
 HEARTBEAT, ANSWER_LIMIT, SILENCE, RETAKE, RETRY_PAUSE = 10.0, 30, 35.0, 15.0, 1.0
 HOLD_LIMIT = 60.0
-HELD, TAKEN, BEAT, ENDED = "held", "taken", "beat", "the connection ended"
+HELD_ANSWER, TAKEN_ANSWER, BEAT, CONNECTION_END = "held", "taken", "beat", "the connection ended"
 # One byte per heartbeat. The note is renamed into place, so that it is never read in part, and removed with the lock.
 # A play's first task looks at the lock for an instant: that is waited for. The shell that reads this would wait for
 # more of it, with the lock, until the connection ends: so it exits.
@@ -82,13 +82,13 @@ def require_held(hold: "Hold", first: "str | HostRefused") -> None:
     """Raise LockedError or HostRefused unless the first line of the host's answer says that the lock is held."""
     if isinstance(first, HostRefused):
         raise first
-    if first == TAKEN:
+    if first == TAKEN_ANSWER:
         message = f"Another gpustack is changing {hold.host.name}."
         hint = Prose(
             "wait for it, or end that process: the lock ends with it, a minute after its last heartbeat at most"
         )
         raise LockedError("locked", message, hold.read_line(), hint)
-    if first != HELD:
+    if first != HELD_ANSWER:
         message = f"The lock on {hold.host.name} could not be taken."
         raise LockedError("lock-failed", message, first)
 
@@ -118,13 +118,20 @@ class Hold:
         self.beat_times.clear()
         self.beats.put(None)
         self.beats, self.lines = queue.Queue(), queue.Queue()
-        words = {"folder": FOLDER, "held": HELD, "taken": TAKEN, "beat": BEAT, "limit": HOLD_LIMIT, "run": self.run}
+        words = {
+            "folder": FOLDER,
+            "held": HELD_ANSWER,
+            "taken": TAKEN_ANSWER,
+            "beat": BEAT,
+            "limit": HOLD_LIMIT,
+            "run": self.run,
+        }
         script = HOLD.format(who=shlex.quote(self.holder), **words)
         self.talk = threading.Thread(target=self.run_session, args=(script, self.beats, self.lines), daemon=True)
         self.talk.start()
         limit = ANSWER_LIMIT * (self.host.timeout_factor if self.patient else 1)
         first = self.poll_line(limit)
-        if first == HELD:
+        if first == HELD_ANSWER:
             self.expiry = max(self.expiry, asked_at + SILENCE + RETAKE)
         return f"no answer within {limit} s" if first is None else first
 
@@ -136,7 +143,7 @@ class Hold:
                 lines.put(line.strip())
         except HostRefused as refusal:
             lines.put(refusal)
-        lines.put(ENDED)
+        lines.put(CONNECTION_END)
 
     def poll_line(self, limit: float) -> str | HostRefused | None:
         try:
@@ -148,7 +155,7 @@ class Hold:
         return str(self.poll_line(ANSWER_LIMIT) or "")
 
     def take_and_keep(self) -> str | HostRefused:
-        if (first := self.take()) == HELD:
+        if (first := self.take()) == HELD_ANSWER:
             self.keep()
         return first
 
@@ -181,13 +188,13 @@ class Hold:
             if self.stop_event.wait(RETRY_PAUSE if early else HEARTBEAT):
                 break
             asked_at, first = read_clock(), self.take()
-            if first == HELD and (self.patient or not has_lapsed):
+            if first == HELD_ANSWER and (self.patient or not has_lapsed):
                 return True
             reason = first.reach.reason if isinstance(first, HostRefused) else first
-            if first == HELD:
+            if first == HELD_ANSWER:
                 reason = "gpustack was stopped, and another run may have been let in meanwhile"
                 break
-            if first == TAKEN:
+            if first == TAKEN_ANSWER:
                 reason = f"now it is held by {self.read_line()}"
                 if not reason.endswith(self.holder) or asked_at > last:
                     break

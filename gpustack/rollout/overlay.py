@@ -191,8 +191,8 @@ def write_overlay(
 
 
 TEXT = "tag:yaml.org,2002:str"
-# libyaml and PyYAML break long lines at other places.
-UNBROKEN = 2**31 - 1
+# Lines are not broken: libyaml and PyYAML would break long ones at different places.
+LINE_WIDTH = 2**31 - 1
 
 
 class Literal(str):
@@ -221,7 +221,7 @@ def dump_yaml(document: Any) -> str:
         return dumper.represent_scalar("!unsafe" if stays else TEXT, str(text), style="'")
 
     Dumper.add_representer(Literal, represent)
-    return str(yaml.dump(mark_unsafe(document), Dumper=Dumper, sort_keys=False, width=UNBROKEN))
+    return str(yaml.dump(mark_unsafe(document), Dumper=Dumper, sort_keys=False, width=LINE_WIDTH))
 
 
 def mark_unsafe(document: Any) -> Any:

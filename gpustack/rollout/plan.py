@@ -153,10 +153,10 @@ class Outcome:
     @property
     def exit_status(self) -> ExitStatus:
         """Return the status of the run. A `pending` state waits for one that differs, so it needs none of its own."""
-        after, failed = self.verification.plan, any(run.failures for run in self.playbook_runs)
+        after, has_failed = self.verification.plan, any(run.failures for run in self.playbook_runs)
         return select_status(
             interrupted=self.stop_reason == INTERRUPTION,
-            failed=self.stop_reason or after.manual_differences or failed,
+            failed=self.stop_reason or after.manual_differences or has_failed,
             incomplete=after.drifted_states and self.playbook_runs,
             differs=after.drifted_states,
             unknown=not after.converged,

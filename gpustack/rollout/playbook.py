@@ -39,7 +39,7 @@ SAFEGUARDS = {
     "ANSIBLE_NO_TARGET_SYSLOG": "True",
 }
 # No variable of the operator's environment replaces these settings.
-FORCED = {
+FIXED_VARIABLES = {
     "PATH",
     "LC_ALL",
     "ANSIBLE_CONFIG",
@@ -263,4 +263,4 @@ def build_run_environment(folder: Path, path: str) -> dict[str, str]:
         **({} if cfg.remote_tmp else {"ANSIBLE_REMOTE_TEMP": TEMPORARY}),
     }
     operator_environment = os.environ
-    return {key: value for key, value in settings.items() if key in FORCED or key not in operator_environment}
+    return {key: value for key, value in settings.items() if key in FIXED_VARIABLES or key not in operator_environment}

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from gpustack.files.write import write_file
 from gpustack.rollout import watcher
-from gpustack.rollout.watcher import DONE, LAPSED, kill_all
+from gpustack.rollout.watcher import END_LINE, LAPSE_FILE, kill_all
 
 # The pipe has one writer, gpustack: the watcher reads the end of it the moment that process is gone. To open it for
 # reading alone would wait for a writer, for ever where gpustack is gone already: so it is opened both ways first.
@@ -65,7 +65,7 @@ def bind_program(program: str, folder: Path, read_expiry: Callable[[], float] = 
         yield f"{bin_folder}:{path}"
         stop_event.set()
         teller.join()
-        write_line(pipe_writer, DONE)
+        write_line(pipe_writer, END_LINE)
     finally:
         stop_event.set()
         teller.join()
@@ -77,7 +77,7 @@ def tell_expiry(pipe: int, read_expiry: Callable[[], float], stop_event: threadi
     while not stop_event.wait(TELL_INTERVAL):
         write_line(pipe, read_expiry())
         if not is_watched(folder):
-            (folder / LAPSED).touch()
+            (folder / LAPSE_FILE).touch()
             kill_all(folder)
 
 
@@ -105,4 +105,4 @@ def is_watched(folder: Path) -> bool:
 def is_lapsed(folder: Path) -> bool:
     """Tell whether a program that was bound in this folder was killed because its time was over, or nobody watched
     it."""
-    return (folder / LAPSED).exists()
+    return (folder / LAPSE_FILE).exists()

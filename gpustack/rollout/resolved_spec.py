@@ -23,20 +23,20 @@ from gpustack.steps.containerd.images import render_pinned_images
 def resolve_spec(inventory: Inventory, endpoint: str, addresses: dict[str, str]) -> dict[str, Any]:
     """Resolve the variable `gpustack` of the overlay. `addresses` are the node addresses by host."""
     spec = inventory.spec
-    whole: dict[str, Any] = spec.model_dump(mode="json", by_alias=True)
+    variables: dict[str, Any] = spec.model_dump(mode="json", by_alias=True)
     for key in ("source", "fingerprints", "proxy"):
-        whole.pop(key)
-    written = egress.list_host_files(inventory)
-    whole["egress"] = {
+        variables.pop(key)
+    host_files = egress.list_host_files(inventory)
+    variables["egress"] = {
         step: [
-            {**asdict(written[path]), "text": written[path].render_text()}
-            if path in written
+            {**asdict(host_files[path]), "text": host_files[path].render_text()}
+            if path in host_files
             else {"path": path, "mode": "-"}
             for path in paths
         ]
         for step, paths in egress.PATHS.items()
     }
-    whole["pod_egress"] = {
+    variables["pod_egress"] = {
         step: {
             "prefix": consumer.prefix,
             "entries": [
@@ -46,33 +46,33 @@ def resolve_spec(inventory: Inventory, endpoint: str, addresses: dict[str, str])
         for step, consumer in pod_egress.list_consumers(spec).items()
     }
     version, versions = resolve_kubernetes_version(spec), read_version_set(spec.versions)
-    whole["mirror"] = resolve_mirror(spec)
-    whole["mirror_simulated"] = spec.source.simulated if isinstance(spec.source, Mirror) else ""
+    variables["mirror"] = resolve_mirror(spec)
+    variables["mirror_simulated"] = spec.source.simulated if isinstance(spec.source, Mirror) else ""
     user, file = egress.select_login(spec.source) if isinstance(spec.source, Mirror) else ("", "")
-    whole["mirror_login"] = {"user": user, "password_file": file} if user else {}
-    whole["kubernetes"] |= {"version": version, "minor": parse_minor(version), "endpoint": endpoint}
-    whole["containerd"] |= {
+    variables["mirror_login"] = {"user": user, "password_file": file} if user else {}
+    variables["kubernetes"] |= {"version": version, "minor": parse_minor(version), "endpoint": endpoint}
+    variables["containerd"] |= {
         "version": resolve_containerd_version(spec),
         "minimum": resolve_containerd_minimum(spec),
         "images": render_pinned_images(spec),
     }
-    whole["gpu"]["driver"]["version"] = resolve_driver_version(spec)
-    whole["gpu"]["toolkit"] = {"version": versions.components["nvidia-container-toolkit"]}
-    whole["flannel"] |= {
+    variables["gpu"]["driver"]["version"] = resolve_driver_version(spec)
+    variables["gpu"]["toolkit"] = {"version": versions.components["nvidia-container-toolkit"]}
+    variables["flannel"] |= {
         "version": versions.components["flannel"],
         "manifest": build_mirror_url(versions.flannel.url, resolve_mirror(spec)),
         "manifest_sha256": versions.flannel.sha256["all"],
     }
-    whole["helm"] = build_download(spec, versions.helm)
-    whole["storage"] |= {"manifest": build_download(spec, versions.provisioner)}
-    named = spec.alerts.receivers.name_receivers()
-    whole["alerts"]["secret_files"] = {
-        name: receiver.secret_file for name, receiver in named.items() if receiver.secret_file
+    variables["helm"] = build_download(spec, versions.helm)
+    variables["storage"] |= {"manifest": build_download(spec, versions.provisioner)}
+    receivers = spec.alerts.receivers.name_receivers()
+    variables["alerts"]["secret_files"] = {
+        name: receiver.secret_file for name, receiver in receivers.items() if receiver.secret_file
     }
-    whole["apt"] = build_apt_repositories(spec)
-    whole["nodes"] = [
+    variables["apt"] = build_apt_repositories(spec)
+    variables["nodes"] = [
         {"name": host.name, "address": addresses[host.name]}
         for host in inventory.cluster_hosts
         if host.name in addresses
     ]
-    return whole
+    return variables

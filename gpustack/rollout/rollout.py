@@ -95,8 +95,8 @@ class Rollout:
             may_pass = open_states and all(map(self.is_passing, open_states))
             if not may_pass or time.monotonic() > deadline or self.find_stop_reason():
                 return Verification(current_plan, seconds, len(snapshot.answers))
-            waited = last - (deadline - time.monotonic())
-            self.report(Event("waiting", open_states[0].step, describe_state(open_states[0]), waited))
+            seconds_passed = last - (deadline - time.monotonic())
+            self.report(Event("waiting", open_states[0].step, describe_state(open_states[0]), seconds_passed))
             self.pause_between_rounds()
 
     def run_step(self, step: Step, snapshot: Snapshot, following: Step | None) -> Snapshot:
@@ -134,7 +134,7 @@ class Rollout:
         """Find the steps that still settle and that these steps are or depend on."""
         dependencies = {step.id: step.dependencies for step in self.steps}
         return [
-            id for id in self.settling if id in ids or any(id in list_needs(needed, dependencies) for needed in ids)
+            id for id in self.settling if id in ids or any(id in list_needs(step_id, dependencies) for step_id in ids)
         ]
 
     def settle_some(self, ids: Sequence[str], snapshot: Snapshot) -> Snapshot:
@@ -159,15 +159,15 @@ class Rollout:
             snapshot = self.ask(snapshot, step.probes)
         deadline, started_at = time.monotonic() + step.settle_seconds * self.factor, time.monotonic()
         while time.monotonic() < deadline and not self.find_stop_reason():
-            waited = time.monotonic() - started_at
-            may_pass = waited < waiting.FIRST * self.factor and not self.force
+            seconds_passed = time.monotonic() - started_at
+            may_pass = seconds_passed < waiting.FIRST * self.factor and not self.force
             states = self.judge(step, snapshot)
             open_states = [
                 state for state in states if self.is_undecided(state) or (may_pass and self.is_passing(state))
             ]
             if not open_states or patience.is_over(open_states):
                 break
-            self.report(Event("waiting", step.id, describe_state(open_states[0]), waited))
+            self.report(Event("waiting", step.id, describe_state(open_states[0]), seconds_passed))
             self.pause_between_rounds()
             snapshot = self.ask(snapshot, step.probes)
         return snapshot

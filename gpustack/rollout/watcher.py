@@ -13,9 +13,9 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-LAPSED, DONE = "lapsed", "done"
+LAPSE_FILE, END_LINE = "lapsed", "done"
 # Seconds: between two looks at the clock, and until all is killed.
-LOOK, AT_ONCE = 1.0, 5.0
+CLOCK_PAUSE, KILL_LIMIT = 1.0, 5.0
 
 
 def build_mark(folder: Path) -> str:
@@ -38,7 +38,7 @@ def find_processes(folder: Path) -> list[int]:
 
 def kill_all(folder: Path) -> None:
     """Kill all processes of the program. The runner's own way to cancel reaches the process group only."""
-    deadline, empty = time.monotonic() + AT_ONCE, 0
+    deadline, empty = time.monotonic() + KILL_LIMIT, 0
     # Between fork and exec a process shows no environment: twice none is none.
     while empty < 2 and time.monotonic() < deadline:
         pids = find_processes(folder)
@@ -56,15 +56,15 @@ def watch_pipe(pipe: int, folder: Path) -> None:
     expiry, buffer = 0.0, b""
     while True:
         remaining = max(0.0, expiry - time.clock_gettime(time.CLOCK_BOOTTIME))
-        if poll.poll(min(LOOK, remaining) * 1000):
+        if poll.poll(min(CLOCK_PAUSE, remaining) * 1000):
             if not (chunk := os.read(pipe, 65536)):
                 break
             *lines, buffer = (buffer + chunk).split(b"\n")
-            if DONE.encode() in lines:
+            if END_LINE.encode() in lines:
                 return
             expiry = float(lines[-1]) if lines else expiry
         if time.clock_gettime(time.CLOCK_BOOTTIME) > expiry:
-            (folder / LAPSED).touch()
+            (folder / LAPSE_FILE).touch()
             break
     kill_all(folder)
 

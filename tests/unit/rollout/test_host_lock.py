@@ -127,7 +127,7 @@ def test_a_lock_that_is_taken_again_is_waited_for(tmp_path: Path) -> None:
 
 def format_script(folder: Path, run: str = OWN_RUN) -> str:
     """Format the script that gpustack sends to hold a host's lock, in this folder."""
-    words = {"held": lock.HELD, "taken": lock.TAKEN, "beat": lock.BEAT, "limit": lock.HOLD_LIMIT}
+    words = {"held": lock.HELD_ANSWER, "taken": lock.TAKEN_ANSWER, "beat": lock.BEAT, "limit": lock.HOLD_LIMIT}
     return lock.HOLD.format(folder=folder, who=shlex.quote("bob@desk (pid 8)"), run=run, **words)
 
 
@@ -178,7 +178,7 @@ def test_where_the_note_cannot_be_written_nothing_is_held(tmp_path: Path, full: 
             assert process.stdout
             text = process.stdout.read()
         assert text.startswith(f"{tmp_path}/holder could not be written: tmpfs ")
-        assert lock.HELD not in text.splitlines()
+        assert lock.HELD_ANSWER not in text.splitlines()
         assert not (tmp_path / "holder").exists()
         assert play(tmp_path, OWN_RUN).returncode == 1
     finally:

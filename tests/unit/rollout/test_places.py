@@ -75,7 +75,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_without_room_nothing_is_begun(memory: Path, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evidence, "NEEDED", 2**80)
+    monkeypatch.setattr(evidence, "NEEDED_BYTES", 2**80)
     with pytest.raises(RolloutError, match="takes no files") as excinfo:
         evidence.open_folder("install")
     assert excinfo.value.reference == "controller-no-space"
@@ -116,7 +116,7 @@ def test_a_folder_of_another_name_is_not_removed(state: Path) -> None:
     evidence.open_folder("install")
     remaining_names = sorted(path.name for path in state.iterdir())
     assert {"important", "20260101T000000-install-1.bak", ".hidden"} < set(remaining_names)
-    assert len(remaining_names) == evidence.KEPT + 3
+    assert len(remaining_names) == evidence.KEPT_RUNS + 3
 
 
 def test_the_record_is_redacted_lines_of_json(state: Path) -> None:
