@@ -34,7 +34,7 @@ def query_clock(source: Source) -> Clock:
     for _, hourly in source.query_hours("avg_over_time", series.SAMPLE, ""):
         seconds |= hourly
     ruled = compute_hour_shares(source, series.SAMPLE, seconds)
-    requested = compute_hour_shares(source, series.OFFERED, seconds)
+    requested = compute_hour_shares(source, series.OFFERED_UNITS, seconds)
     many = [hour for hour, share in ruled.items() if share > MOST]
     if many:
         message = f"{source.prometheus.access.url} has more samples of usage than their interval allows."

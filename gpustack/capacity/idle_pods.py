@@ -21,10 +21,10 @@ Pod = tuple[str, str]
 
 def query_idle_pods(source: Source, time: float) -> Iterator[IdlePod]:
     """Query the pods all of whose GPUs were never busy in the last hour."""
-    inner, interval = f"{source.select(series.HELD)}[{LEAST}s]", series.INTERVAL
+    inner, interval = f"{source.select(series.HELD_GPUS)}[{LEAST}s]", series.INTERVAL
     if not source.recorded:
         inner, interval = (
-            f"({raw_rules.expand_names(series.HELD, source.team_label)})[{LEAST}s:{raw_rules.INTERVAL}s]",
+            f"({raw_rules.expand_names(series.HELD_GPUS, source.team_label)})[{LEAST}s:{raw_rules.INTERVAL}s]",
             raw_rules.INTERVAL,
         )
     asked = f"max_over_time({inner}) and count_over_time({inner}) >= {LEAST / interval * ENOUGH:.0f}"
@@ -67,7 +67,9 @@ def query_owners(source: Source, pods: Collection[Pod]) -> dict[Pod, str]:
 
 def query_idle_starts(source: Source, time: float, pods: Collection[Pod]) -> dict[Pod, tuple[float, bool]]:
     """Query when each pod last did something, or got its GPUs, and whether that is only where the search began."""
-    expr = f"max by (namespace, pod) (max_over_time({source.select(series.HELD, build_pod_matcher(pods))}[{STEP}s]))"
+    expr = (
+        f"max by (namespace, pod) (max_over_time({source.select(series.HELD_GPUS, build_pod_matcher(pods))}[{STEP}s]))"
+    )
     end = time // STEP * STEP
     idle_starts: dict[Pod, tuple[float, bool]] = {}
     for pod_series in source.prometheus.query_range(expr, end - BACK, end, STEP):

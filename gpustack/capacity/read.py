@@ -18,7 +18,7 @@ from gpustack.times import HOUR
 from gpustack.vocabulary import usage_series as series
 from gpustack.vocabulary.usage_series import format_series_label
 
-MEASURED = {series.ATTRIBUTED: "attributed", series.ACTIVE: "active", series.IDLE: "idle"}
+MEASURED = {series.ATTRIBUTED_UNITS: "attributed", series.ACTIVE_UNITS: "active", series.IDLE_UNITS: "idle"}
 
 
 def read_capacity(
@@ -50,9 +50,11 @@ def query_usage(source: Source, *, pool_label: str = "", renames: Mapping[str, s
             table.pools.add_word(labels.get("node", ""), require_label(labels, label), hourly)
     for labels, hourly in source.query_hours("avg_over_time", series.UNIT, "node, resource"):
         table.units.add((labels.get("node", ""), require_label(labels, "resource")), hourly)
-    for labels, hourly in source.query_hours("sum_over_time", series.OFFERED, "node, resource"):
+    for labels, hourly in source.query_hours("sum_over_time", series.OFFERED_UNITS, "node, resource"):
         table.add_offered(labels, hourly)
-    for labels, hourly in source.query_hours("sum_over_time", series.ALLOCATED, "node, namespace, team, resource"):
+    for labels, hourly in source.query_hours(
+        "sum_over_time", series.ALLOCATED_UNITS, "node, namespace, team, resource"
+    ):
         table.add_allocated(labels, hourly)
     for name, column in MEASURED.items():
         grouping = f"node, GPU_I_PROFILE, namespace, team, {series.SCOPE}"
@@ -92,12 +94,12 @@ def build_pool_query(label: str, source: Source) -> str:
 def query_queue(source: Source, clock: Clock, table: UsageTable) -> tuple[Queue, ...]:
     """Query the queues of namespaces and teams whose pods waited."""
     queues: dict[tuple[str, str], Queue] = {}
-    for labels, hourly in source.query_hours("sum_over_time", series.QUEUED, "namespace, team, resource"):
+    for labels, hourly in source.query_hours("sum_over_time", series.QUEUED_UNITS, "namespace, team, resource"):
         key = labels.get("namespace", ""), table.resolve_team(labels)
         units = sum(value * clock.requests.get(hour, 0.0) for hour, value in hourly.items())
         queue = queues.get(key, Queue(*key))
         queues[key] = replace(queue, waited_units=queue.waited_units + units)
-    for name, column in ((series.SCHEDULED, "scheduled_pods"), (series.WAITED, "waited_seconds")):
+    for name, column in ((series.SCHEDULED_PODS, "scheduled_pods"), (series.WAITED_SECONDS, "waited_seconds")):
         for labels, hourly in source.query_hours("sum_over_time", name, "namespace"):
             key = labels.get("namespace", ""), ""
             queue = queues.get(key, Queue(*key))

@@ -92,15 +92,15 @@ def choose_source(prometheus: Prometheus, window: Window, team_label: str, clust
     and too many GPUs for raw ones, or no kube-state-metrics."""
     end = float(window.end)
     length = window.end - window.begin
-    if prometheus.query_instant(f"count(present_over_time({series.OFFERED}[{length}s]))", end):
+    if prometheus.query_instant(f"count(present_over_time({series.OFFERED_UNITS}[{length}s]))", end):
         return Source(prometheus, window, team_label, cluster, recorded=True)
     # Within the window: what is asked about may be a cluster that is gone by now.
-    offered = f"sum(max_over_time(({raw_rules.expand_names(series.OFFERED)})[{length}s:{HOUR}s]))"
+    offered = f"sum(max_over_time(({raw_rules.expand_names(series.OFFERED_UNITS)})[{length}s:{HOUR}s]))"
     offers = prometheus.query_instant(offered, end)
     if not offers:
         message = f"Prometheus does not know what GPUs nodes offered before {format_minute(end)} UTC."
         why = "It has no kube_node_status_capacity of GPUs: no kube-state-metrics is scraped, or nodes offer none."
-        if prometheus.query_instant(f"count({raw_rules.expand_names(series.OFFERED)})"):
+        if prometheus.query_instant(f"count({raw_rules.expand_names(series.OFFERED_UNITS)})"):
             full_hour = format_minute(end + HOUR)
             why = f"It knows them only since then, and whole hours are counted: ask again at {full_hour} UTC."
             raise MissingDataError("capacity-no-hour", message, why)

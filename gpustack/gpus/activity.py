@@ -15,7 +15,7 @@ from gpustack.metrics.gpus import Gpu, Owner
 from gpustack.metrics.readings import Readings
 from gpustack.vocabulary.basis import Basis
 from gpustack.vocabulary.fields import DEV, PROF
-from gpustack.vocabulary.memory import MEMORY, TOTAL, USED
+from gpustack.vocabulary.memory import MEMORY, TOTAL_MEMORY, USED_MEMORY
 
 # What stands in a column, by the field that it is of.
 SHARES = {
@@ -29,8 +29,8 @@ REASONS = f"{DEV}CLOCK_THROTTLE_REASONS"
 NUMBERS = {
     **SHARES,
     "utilisation": UTILISATION,
-    "memory": USED,
-    "memory_total": TOTAL,
+    "memory": USED_MEMORY,
+    "memory_total": TOTAL_MEMORY,
     "power": POWER,
     "power_limit": LIMIT,
     "temperature": TEMPERATURE,
@@ -126,7 +126,7 @@ def build_gpu_activity(device: Device) -> GpuActivity:
         divided=device.divided,
         contradictory=bool(device.contradiction),
         **{name: values.get(field) for name, field in SHARES.items()},
-        memory=values.get(USED),
+        memory=values.get(USED_MEMORY),
         memory_total=device.memory,
         power=values.get(POWER),
         power_limit=values.get(LIMIT),

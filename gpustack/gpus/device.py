@@ -7,7 +7,7 @@ from gpustack.metrics.gpus import Gpu, Owner
 from gpustack.metrics.readings import Reading, Readings
 from gpustack.vocabulary.basis import Basis
 from gpustack.vocabulary.fields import DEV, PROF
-from gpustack.vocabulary.memory import MEMORY, SUMS, TOTAL, USED
+from gpustack.vocabulary.memory import MEMORY, SUMS, TOTAL_MEMORY, USED_MEMORY
 from gpustack.vocabulary.usage_series import IDLE_BELOW
 from gpustack.vocabulary.xids import load_xids
 
@@ -49,7 +49,7 @@ class Device:
     def is_idle(self) -> bool:
         """A GPU is idle where its activity and its memory are known, and are those of a GPU without a program."""
         activity = [self.readings[name].value for name in ACTIVITY if name in self.readings]
-        memory = self.readings.get(USED)
+        memory = self.readings.get(USED_MEMORY)
         return bool(activity) and max(activity) < IDLE_BELOW and memory is not None and memory.value <= UNUSED_MEMORY
 
     @property
@@ -63,7 +63,7 @@ class Device:
         """The memory is the sum of these readings. There are none where the memory in use is that of one of several
         pods: the sum would be too low."""
         names = next((names for names in SUMS if all(name in self.readings for name in names)), ())
-        memory = self.readings[USED] if USED in names else None
+        memory = self.readings[USED_MEMORY] if USED_MEMORY in names else None
         return () if memory and memory.part and memory.owner else tuple(self.readings[name] for name in names)
 
     @property
@@ -74,7 +74,7 @@ class Device:
     def find_basis(self, name: str) -> Basis:
         """Find the basis of the value of a field. A MIG instance has the values of its board in all fields but those
         of profiling and memory. The size of the memory may be the sum of its parts."""
-        if name == TOTAL and len(self.memory_readings) > 1:
+        if name == TOTAL_MEMORY and len(self.memory_readings) > 1:
             return "derived"
         return "copied" if self.gpu.instance and not name.startswith(PROF) and name not in MEMORY else "measured"
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from gpustack.gpus.contradictions import describe_pair, find_device_contradiction
 from gpustack.gpus.device import Device
 from gpustack.gpus.verdict import Verdict, build_verdict
-from gpustack.vocabulary.memory import TOTAL, USED
+from gpustack.vocabulary.memory import TOTAL_MEMORY, USED_MEMORY
 
 
 def check_contradictions(devices: Sequence[Device]) -> Iterator[Verdict]:
@@ -20,7 +20,11 @@ def check_contradictions(devices: Sequence[Device]) -> Iterator[Verdict]:
 def describe_contradiction(device: Device) -> str | None:
     """Describe the two values that cannot both be true. Return None where there are none."""
     readings = device.readings
-    if USED in readings and TOTAL in readings and readings[USED].value > readings[TOTAL].value:
-        return f"{USED} is more than {TOTAL}"
+    if (
+        USED_MEMORY in readings
+        and TOTAL_MEMORY in readings
+        and readings[USED_MEMORY].value > readings[TOTAL_MEMORY].value
+    ):
+        return f"{USED_MEMORY} is more than {TOTAL_MEMORY}"
     contradiction = find_device_contradiction(device)
     return describe_pair(contradiction) if contradiction else None

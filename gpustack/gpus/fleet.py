@@ -9,7 +9,7 @@ from gpustack.metrics.gpus import Gpu, Owner
 from gpustack.metrics.readings import Reading, Readings
 from gpustack.vocabulary.basis import Basis
 from gpustack.vocabulary.fields import DEV, PROF
-from gpustack.vocabulary.memory import MEMORY, TOTAL
+from gpustack.vocabulary.memory import MEMORY, TOTAL_MEMORY
 from gpustack.vocabulary.xids import load_xids
 
 PCIE = {
@@ -130,7 +130,7 @@ def build_card(device: Device) -> Card:
         known=any(name in readings for name in HEALTH),
         time=device.time,
         nvlink=True if any(name in readings for name in NVLINK) else None,
-        basis={name: device.find_basis(source) for name, source in {"memory": TOTAL, **PCIE}.items()},
+        basis={name: device.find_basis(source) for name, source in {"memory": TOTAL_MEMORY, **PCIE}.items()},
     )
 
 

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 from gpustack.gpus.device import UNUSED_MEMORY, UTILISATION, Device
 from gpustack.vocabulary.amounts import format_value
-from gpustack.vocabulary.memory import USED
+from gpustack.vocabulary.memory import USED_MEMORY
 from gpustack.vocabulary.usage_series import IDLE_BELOW
 
-LARGEST_IDLE = {UTILISATION: IDLE_BELOW, USED: UNUSED_MEMORY}
+LARGEST_IDLE = {UTILISATION: IDLE_BELOW, USED_MEMORY: UNUSED_MEMORY}
 """The most that a GPU has without a program."""
 
 

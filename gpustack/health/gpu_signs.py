@@ -7,8 +7,7 @@ from gpustack.gpus.device import XID, is_serious
 from gpustack.gpus.fleet import ACTION, FAILURE_FLAGS, PENDING_FLAGS, describe_action
 from gpustack.health.sign import Sign, Source, Verdict
 from gpustack.metrics.readings import Reading
-from gpustack.vocabulary.health_codes import FAILED as WATCH_FAILED
-from gpustack.vocabulary.health_codes import PASSED, load_health_codes
+from gpustack.vocabulary.health_codes import FAILURE_VALUE, PASS_VALUE, load_health_codes
 from gpustack.vocabulary.xids import load_xids
 
 STATUS = "DCGM_EXP_GPU_HEALTH_STATUS"
@@ -92,7 +91,7 @@ def describe_xid(code: int) -> Sign:
 def read_watch(reading: Reading) -> Sign:
     """Read a health watch. A warning asks for nothing more than to watch, whatever its code. A code that DCGM takes
     from the driver or from an Xid is no second source."""
-    if reading.value <= PASSED:
+    if reading.value <= PASS_VALUE:
         return Sign("dcgm", "ok")
     code = next((part for part in reading.part if part.startswith("DCGM_FR_")), "")
     known = load_health_codes().get(code)
@@ -100,7 +99,7 @@ def read_watch(reading: Reading) -> Sign:
         return Sign("dcgm", "watch", f"a health watch of DCGM: {code or 'no code'}, which is not known here")
     if not known.verdict:
         return Sign("dcgm", "ok")
-    if reading.value < WATCH_FAILED:
+    if reading.value < FAILURE_VALUE:
         return Sign(cast(Source, known.origin), "watch", f"a health watch of DCGM warns: {code}")
     return Sign(cast(Source, known.origin), cast(Verdict, known.verdict), f"a health watch of DCGM fails: {code}")
 

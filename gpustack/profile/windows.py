@@ -13,7 +13,7 @@ from gpustack.profile.selection import Selection
 from gpustack.profile.window import NEEDED_QUANTITIES, QUANTITIES, GpuWindow
 from gpustack.vocabulary.fields import DEV, Field, convert_value, find_original
 from gpustack.vocabulary.labels import SHARE
-from gpustack.vocabulary.memory import MEMORY, SUMS, USED
+from gpustack.vocabulary.memory import MEMORY, SUMS, USED_MEMORY
 
 ENERGY, GENERATION, WIDTH = (
     f"{DEV}{name}" for name in ("TOTAL_ENERGY_CONSUMPTION", "PCIE_LINK_GEN", "PCIE_LINK_WIDTH")
@@ -147,7 +147,7 @@ def find_maximum(points: Points, field: str) -> float | None:
 def find_memory(points: Points, *, is_shared: bool) -> float | None:
     """Find the size of the memory. What a pod uses of a shared GPU is no part of a sum."""
     for names in SUMS:
-        tracks = [points.get(name, {}) for name in names if not (is_shared and name == USED)]
+        tracks = [points.get(name, {}) for name in names if not (is_shared and name == USED_MEMORY)]
         times = set(tracks[0]).intersection(*tracks)
         if len(tracks) == len(names) and times:
             return max(sum(track[time] for track in tracks) for time in times)

@@ -7,7 +7,7 @@ from statistics import fmean
 from gpustack.gpus.activity import LIMIT, POWER, SHARES, TEMPERATURE
 from gpustack.gpus.device import Device
 from gpustack.vocabulary.fields import find_fields
-from gpustack.vocabulary.memory import TOTAL, USED
+from gpustack.vocabulary.memory import TOTAL_MEMORY, USED_MEMORY
 from gpustack.vocabulary.units import find_unit
 
 
@@ -26,8 +26,8 @@ class Measure:
 
 MEASURES: Mapping[str, Measure] = {
     **{name: Measure(field, "mean") for name, field in SHARES.items()},
-    "memory_used": Measure(USED, "sum"),
-    "memory_total": Measure(TOTAL, "sum"),
+    "memory_used": Measure(USED_MEMORY, "sum"),
+    "memory_total": Measure(TOTAL_MEMORY, "sum"),
     "power": Measure(POWER, "sum"),
     "power_limit": Measure(LIMIT, "sum"),
     "temperature": Measure(TEMPERATURE, "highest"),
@@ -45,7 +45,7 @@ class Point:
 
 def select_point(device: Device, measure: Measure) -> Point | None:
     """Select the value of one GPU. A value that is computed from several is as old as the oldest of them."""
-    if measure.field == TOTAL and device.memory is not None:
+    if measure.field == TOTAL_MEMORY and device.memory is not None:
         return Point(device.memory, min(reading.time for reading in device.memory_readings))
     reading = device.readings.get(measure.field)
     return Point(reading.value, reading.time) if reading else None

@@ -43,7 +43,7 @@ def build_spending_expression(spec: Spec) -> str:
     """Build the expression for the cost of an hour like the present moment, by namespace."""
     unit = f"last_over_time({series.UNIT}[{LOOKBACK}])"
     return (
-        f"sum by (namespace) (\n  {series.ALLOCATED}\n  * on (node, resource) group_left () {unit}\n"
+        f"sum by (namespace) (\n  {series.ALLOCATED_UNITS}\n  * on (node, resource) group_left () {unit}\n"
         f"  * on (node) group_left () ({' or on (node) '.join(list_price_expressions(spec))})\n)"
     )
 

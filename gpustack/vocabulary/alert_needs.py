@@ -49,7 +49,11 @@ def find_missing_words(alternatives: Iterable[Words], present_words: Collection[
     missing_sets = {alternative.difference(present_words) for alternative in alternatives}
     if frozenset() in missing_sets:
         return ()
-    smallest = (each for each in missing_sets if not any(other < each for other in missing_sets))
+    smallest = (
+        missing_set
+        for missing_set in missing_sets
+        if not any(smaller_set < missing_set for smaller_set in missing_sets)
+    )
     return tuple(sorted(smallest, key=lambda words: (len(words), sorted(words))))
 
 

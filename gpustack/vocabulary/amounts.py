@@ -16,12 +16,12 @@ UNIT_FORMATS = {
 
 def format_number(value: float, unit: str, decimals: int = 0) -> str:
     """Format a value in the displayed unit, without its name: `1,980`. A share below one per cent keeps a decimal."""
-    scale, least, _ = UNIT_FORMATS[unit]
+    scale, unit_decimals, _ = UNIT_FORMATS[unit]
     if unit == "ratio" and 0.0005 <= abs(value) < 0.01:
-        least = 1
+        unit_decimals = 1
     if unit == "bytes_per_second" and value >= 100 * scale:
-        least = 0
-    return f"{value / scale:,.{max(decimals, least)}f}"
+        unit_decimals = 0
+    return f"{value / scale:,.{max(decimals, unit_decimals)}f}"
 
 
 def format_value(value: float, unit: str, decimals: int = 0) -> str:

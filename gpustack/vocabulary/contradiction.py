@@ -15,9 +15,9 @@ from typing import Literal
 
 from gpustack.vocabulary.fields import DEV, PROF
 
-STILL, BUSY = 0.01, 0.5  # of engine, SMs and utilisation: at most, and at least
+IDLE_ACTIVITY, BUSY_ACTIVITY = 0.01, 0.5  # of engine, SMs and utilisation: at most, and at least
 WORKING_POWER = 0.6  # of the limit: no board draws more without work
-COPYING = 0.05  # of a link or of memory: more explains utilisation without an engine
+COPY_SHARE = 0.05  # of a link or of memory: more explains utilisation without an engine
 COPY_RATE = 1e9  # bytes a second over a link: idle boards print 0.2 MB/s at most (tests/recorded/exporter-pages)
 FULL_POWER, LOWEST_CLOCK = 0.8, 0.15  # a board at its lowest clock does not draw nearly all of its power
 SM_EXCESS = 0.3  # SMs work only while the engine does; counters of short kernels differ by up to 0.28
@@ -53,16 +53,16 @@ def find_contradiction(
 ) -> Contradiction | None:
     """Find the first pair of values that cannot both be true."""
     counter: Name = "sm" if engine is None else "engine"
-    known = [value for value in (engine, sm) if value is not None]
-    if known and max(known) <= STILL:
-        copied = is_above(copies, COPYING) and not is_above(power, WORKING_POWER)
-        if utilisation is not None and utilisation >= BUSY and not copied:
-            return Contradiction((counter, "utilisation"), (known[0], utilisation))
+    counter_values = [value for value in (engine, sm) if value is not None]
+    if counter_values and max(counter_values) <= IDLE_ACTIVITY:
+        copied = is_above(copies, COPY_SHARE) and not is_above(power, WORKING_POWER)
+        if utilisation is not None and utilisation >= BUSY_ACTIVITY and not copied:
+            return Contradiction((counter, "utilisation"), (counter_values[0], utilisation))
         if power is not None and power >= WORKING_POWER:
-            return Contradiction((counter, "power"), (known[0], power))
+            return Contradiction((counter, "power"), (counter_values[0], power))
     if engine is not None and sm is not None and sm > engine + SM_EXCESS:
         return Contradiction(("sm", "engine"), (sm, engine))
-    if engine is not None and engine >= BUSY and utilisation is not None and utilisation <= STILL:
+    if engine is not None and engine >= BUSY_ACTIVITY and utilisation is not None and utilisation <= IDLE_ACTIVITY:
         return Contradiction(("engine", "utilisation"), (engine, utilisation), dead_counters=False)
     if power is not None and power >= FULL_POWER and clock is not None and clock <= LOWEST_CLOCK:
         return Contradiction(("power", "clock"), (power, clock), dead_counters=False)
@@ -75,5 +75,5 @@ def is_above(value: float | None, threshold: float) -> bool:
 
 def describe_side(name: str, value: float) -> str:
     """Describe one of the two values: `DCGM_FI_DEV_GPU_UTIL is 99 %`."""
-    most = " of the most" if name in ("power", "clock") else ""
-    return f"{FIELDS[name]} is {value * 100:.0f} %{most}"
+    suffix = " of the most" if name in ("power", "clock") else ""
+    return f"{FIELDS[name]} is {value * 100:.0f} %{suffix}"

@@ -54,9 +54,9 @@ def find_original(field: Field) -> Field:
 @cache
 def list_spellings(names: frozenset[str]) -> tuple[str, ...]:
     """List all names that exporters have for these fields and their twins."""
-    wanted = {find_fields(name)[0].id for name in names}
-    groups = (field.spellings for field in load_fields() if find_original(field).id in wanted)
-    return tuple(dict.fromkeys(spelling for each in groups for spelling in each))
+    ids = {find_fields(name)[0].id for name in names}
+    groups = (field.spellings for field in load_fields() if find_original(field).id in ids)
+    return tuple(dict.fromkeys(spelling for spellings in groups for spelling in spellings))
 
 
 @cache

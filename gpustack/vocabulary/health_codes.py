@@ -6,7 +6,7 @@ from functools import cache
 
 from gpustack.config.versions import read_rows
 
-PASSED, FAILED = 0, 20
+PASS_VALUE, FAILURE_VALUE = 0, 20
 """Values of a watch that found nothing, and of one that failed; between them DCGM warns (dcgm_structs.h,
 dcgmHealthWatchResults_t)."""
 

@@ -7,7 +7,9 @@ the total is the sum of the other three (nvml.h).
 
 from gpustack.vocabulary.fields import DEV
 
-TOTAL, USED, FREE, RESERVED = MEMORY = tuple(f"{DEV}FB_{word}" for word in ("TOTAL", "USED", "FREE", "RESERVED"))
-PARTS = USED, FREE, RESERVED
-SUMS = ((TOTAL,), PARTS, (USED, FREE))
+TOTAL_MEMORY, USED_MEMORY, FREE_MEMORY, RESERVED_MEMORY = MEMORY = tuple(
+    f"{DEV}FB_{word}" for word in ("TOTAL", "USED", "FREE", "RESERVED")
+)
+PARTS = USED_MEMORY, FREE_MEMORY, RESERVED_MEMORY
+SUMS = ((TOTAL_MEMORY,), PARTS, (USED_MEMORY, FREE_MEMORY))
 """The fields whose sum is the size: the first of these of which all are known."""

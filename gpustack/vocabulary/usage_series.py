@@ -20,15 +20,15 @@ QUARTERS = {1 / 4: r"1g\.(6|24)gb.*", 2 / 4: r"2g\.(12|48)gb.*", 1.0: r"4g\.(24|
 SAMPLE = "gpustack:usage_sample:seconds"
 UNIT = "gpustack:node_usage_unit:ratio"
 GPUS = "gpustack:node_usage_gpus:count"
-OFFERED = "gpustack:node_usage_offered:count"
-ALLOCATED = "gpustack:node_usage_allocated:count"
-ATTRIBUTED = "gpustack:node_usage_attributed:count"
-ACTIVE = "gpustack:node_usage_active:count"
-IDLE = "gpustack:node_usage_idle:count"
-QUEUED = "gpustack:namespace_usage_queued:count"
-SCHEDULED = "gpustack:namespace_usage_scheduled:count"
-WAITED = "gpustack:namespace_usage_waited:seconds"
-HELD = "gpustack:gpu_held:ratio"
+OFFERED_UNITS = "gpustack:node_usage_offered:count"
+ALLOCATED_UNITS = "gpustack:node_usage_allocated:count"
+ATTRIBUTED_UNITS = "gpustack:node_usage_attributed:count"
+ACTIVE_UNITS = "gpustack:node_usage_active:count"
+IDLE_UNITS = "gpustack:node_usage_idle:count"
+QUEUED_UNITS = "gpustack:namespace_usage_queued:count"
+SCHEDULED_PODS = "gpustack:namespace_usage_scheduled:count"
+WAITED_SECONDS = "gpustack:namespace_usage_waited:seconds"
+HELD_GPUS = "gpustack:gpu_held:ratio"
 HELD_PROCESSES = "gpustack:gpu_held_processes:ratio"
 """The utilisation of the processes of a pod that has a GPU, where its exporter has that beside the GPU's own."""
 SCOPE, OF_POD = "scope", "pod"
@@ -44,7 +44,7 @@ WITNESS = "witness"
 
 UNITS = (0.0, 1e6)
 """The least and the most that a sample is: units of a resource of a node, or of a namespace."""
-LIMITS = {CONTRADICTING: (0.0, 1.5), SAMPLE: (1.0, 3600.0), UNIT: (1e-4, 1.0), WAITED: (0.0, 1e12)}
+LIMITS = {CONTRADICTING: (0.0, 1.5), SAMPLE: (1.0, 3600.0), UNIT: (1e-4, 1.0), WAITED_SECONDS: (0.0, 1e12)}
 """The same of series that count something else."""
 
 IDLE_BELOW = 0.05

@@ -42,4 +42,4 @@ class Xid:
 
 @cache
 def load_xids() -> Mapping[int, Xid]:
-    return {int(code): Xid(int(code), *others) for code, *others in read_rows("xid.csv")}
+    return {int(code): Xid(int(code), *columns) for code, *columns in read_rows("xid.csv")}

@@ -16,17 +16,21 @@ from scripts.values.grafana import (
 UNIT = f"* on (node, resource) group_left () {series.UNIT}"
 NODE_MATCHER = 'node=~"$node"'
 NAMESPACE_MATCHERS = f'{NODE_MATCHER},namespace=~"$namespace"'
-OFFERED_GPUS = f"{series.OFFERED}{{{NODE_MATCHER}}} {UNIT}"
-ALLOCATED_GPUS = f"{series.ALLOCATED}{{{NAMESPACE_MATCHERS}}} {UNIT}"
-ALLOCATED_UNITS = f"sum by (node, resource) ({series.ALLOCATED}{{{NODE_MATCHER}}})"
-FREE_UNITS = f"({series.OFFERED}{{{NODE_MATCHER}}} - ({ALLOCATED_UNITS} or {series.OFFERED}{{{NODE_MATCHER}}} * 0))"
+OFFERED_GPUS = f"{series.OFFERED_UNITS}{{{NODE_MATCHER}}} {UNIT}"
+ALLOCATED_GPUS = f"{series.ALLOCATED_UNITS}{{{NAMESPACE_MATCHERS}}} {UNIT}"
+ALLOCATED_UNITS = f"sum by (node, resource) ({series.ALLOCATED_UNITS}{{{NODE_MATCHER}}})"
+FREE_UNITS = (
+    f"({series.OFFERED_UNITS}{{{NODE_MATCHER}}} - ({ALLOCATED_UNITS} or {series.OFFERED_UNITS}{{{NODE_MATCHER}}} * 0))"
+)
 """Units of a resource, by node."""
 NO_RULES = "the recorded series of usage are not there"
 NO_POD_NAMES = "no exporter names a pod"
 
 
 def build_current_panels() -> list[Panel]:
-    waiting_seconds, scheduled_count = (f"sum(sum_over_time({name}[1d]))" for name in (series.WAITED, series.SCHEDULED))
+    waiting_seconds, scheduled_count = (
+        f"sum(sum_over_time({name}[1d]))" for name in (series.WAITED_SECONDS, series.SCHEDULED_PODS)
+    )
     return [
         build_number(
             "GPUs offered",
@@ -52,7 +56,7 @@ def build_current_panels() -> list[Panel]:
         build_number(
             "Queued",
             "none",
-            f'sum({series.QUEUED}{{namespace=~"$namespace"}}) or sum({OFFERED_GPUS}) * 0',
+            f'sum({series.QUEUED_UNITS}{{namespace=~"$namespace"}}) or sum({OFFERED_GPUS}) * 0',
             description="GPUs, instances and shares that pods ask for and no node has been given to yet.",
             empty=NO_RULES,
             steps={"orange": 1},
@@ -60,7 +64,7 @@ def build_current_panels() -> list[Panel]:
         build_number(
             "Idle",
             "none",
-            f"sum({series.IDLE}{{{NAMESPACE_MATCHERS}}})",
+            f"sum({series.IDLE_UNITS}{{{NAMESPACE_MATCHERS}}})",
             description="GPUs and instances of pods whose engine is busy for less than 5 % of the time.",
             empty=NO_POD_NAMES,
         ),
@@ -87,9 +91,9 @@ def build_history_panels() -> list[Panel]:
         build_lines(
             "GPUs and instances of pods",
             "none",
-            build_query(f"sum({series.ATTRIBUTED}{{{NAMESPACE_MATCHERS}}})", "attributed"),
-            build_query(f"sum({series.ACTIVE}{{{NAMESPACE_MATCHERS}}})", "active"),
-            build_query(f"sum({series.IDLE}{{{NAMESPACE_MATCHERS}}})", "idle"),
+            build_query(f"sum({series.ATTRIBUTED_UNITS}{{{NAMESPACE_MATCHERS}}})", "attributed"),
+            build_query(f"sum({series.ACTIVE_UNITS}{{{NAMESPACE_MATCHERS}}})", "active"),
+            build_query(f"sum({series.IDLE_UNITS}{{{NAMESPACE_MATCHERS}}})", "idle"),
             description="As exporters see them. Active is the time in which the engine was busy, idle is less than "
             "5 % of it. Of shared GPUs without profiling fields, active is what the pods' own processes use.",
             empty=NO_POD_NAMES,
@@ -111,7 +115,7 @@ def build_history_panels() -> list[Panel]:
         build_lines(
             "Queued by namespace",
             "none",
-            build_query(f'sum by (namespace) ({series.QUEUED}{{namespace=~"$namespace"}})', "{{namespace}}"),
+            build_query(f'sum by (namespace) ({series.QUEUED_UNITS}{{namespace=~"$namespace"}})', "{{namespace}}"),
             description="GPUs, instances and shares that its pods wait for. What a quota or Kueue holds back is not "
             "a pod yet.",
             empty="no pod waits",
@@ -119,7 +123,7 @@ def build_history_panels() -> list[Panel]:
         build_lines(
             "Idle by namespace",
             "none",
-            build_query(f"sum by (namespace) ({series.IDLE}{{{NAMESPACE_MATCHERS}}})", "{{namespace}}"),
+            build_query(f"sum by (namespace) ({series.IDLE_UNITS}{{{NAMESPACE_MATCHERS}}})", "{{namespace}}"),
             description="GPUs and instances that a pod holds and that do nothing.",
             empty=NO_POD_NAMES,
         ),
@@ -139,7 +143,7 @@ def build_place_panels() -> list[Panel]:
         ),
         build_table(
             "Nodes",
-            ("Offered", "none", f"sum by (node, resource) ({series.OFFERED}{{{NODE_MATCHER}}})"),
+            ("Offered", "none", f"sum by (node, resource) ({series.OFFERED_UNITS}{{{NODE_MATCHER}}})"),
             ("Allocated", "none", ALLOCATED_UNITS),
             ("Free", "none", f"sum by (node, resource) {FREE_UNITS}"),
             description="Units of each resource: GPUs, instances, shares.",
@@ -154,8 +158,8 @@ def render_capacity() -> str:
         "GPU capacity",
         "What nodes offer, what pods hold and wait for, and what of it does nothing.",
         [
-            build_variable("node", "Node", series.OFFERED),
-            build_variable("namespace", "Namespace", series.ALLOCATED),
+            build_variable("node", "Node", series.OFFERED_UNITS),
+            build_variable("namespace", "Namespace", series.ALLOCATED_UNITS),
         ],
         [
             *(build_heading("Now"), *build_current_panels()),

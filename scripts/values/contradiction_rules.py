@@ -6,7 +6,7 @@ gpustack/capacity/raw_rules.py can expand them.
 """
 
 from gpustack.vocabulary import usage_series as series
-from gpustack.vocabulary.contradiction import BUSY, COPY_RATE, COPYING, STILL, WORKING_POWER
+from gpustack.vocabulary.contradiction import BUSY_ACTIVITY, COPY_RATE, COPY_SHARE, IDLE_ACTIVITY, WORKING_POWER
 from gpustack.vocabulary.fields import DEV
 from scripts.values.normalise import GPU, Rule, group_by_gpu, normalize_field, pad_lines
 
@@ -14,14 +14,14 @@ GPU_LABELS = "node, UUID, GPU_I_ID"
 ENGINE, SM = "gpustack:gpu_engine_active:ratio", "gpustack:gpu_sm_active:ratio"
 UTILISATION, POWER = "gpustack:gpu_utilisation:ratio", "gpustack:gpu_power:ratio"
 WHOLE_GPU = '{GPU_I_ID=""}'
-STOPPED_ENGINE = f"({ENGINE} or {SM}) <= {STILL} unless on ({GPU_LABELS}) {SM} > {STILL}"
+STOPPED_ENGINE = f"({ENGINE} or {SM}) <= {IDLE_ACTIVITY} unless on ({GPU_LABELS}) {SM} > {IDLE_ACTIVITY}"
 LINKS = [
     f"gpustack:gpu_{link}_{direction}:bytes_per_second"
     for link in ("pcie", "nvlink")
     for direction in ("transmit", "receive")
 ]
 COPY_ACTIVITY = "\nor\n".join(
-    [f"gpustack:gpu_dram_active:ratio >= {COPYING}", *(f"{link} >= {COPY_RATE:.0f}" for link in LINKS)]
+    [f"gpustack:gpu_dram_active:ratio >= {COPY_SHARE}", *(f"{link} >= {COPY_RATE:.0f}" for link in LINKS)]
 )
 
 
@@ -37,8 +37,8 @@ def build_power_rule() -> Rule:
 def build_contradiction_rule() -> Rule:
     """Build the rule. It reads each name as rarely as possible: what has no rules computes all of them at once."""
     copies_alone = f"(\n{pad_lines(COPY_ACTIVITY)}\n) unless on ({GPU_LABELS}) {POWER} >= {WORKING_POWER}"
-    busy_engines = f"{UTILISATION} >= {BUSY} unless on ({GPU_LABELS}) (\n{pad_lines(copies_alone)}\n)"
-    power_draw = f"{POWER} >= {WORKING_POWER} unless on ({GPU_LABELS}) {UTILISATION} >= {BUSY}"
+    busy_engines = f"{UTILISATION} >= {BUSY_ACTIVITY} unless on ({GPU_LABELS}) (\n{pad_lines(copies_alone)}\n)"
+    power_draw = f"{POWER} >= {WORKING_POWER} unless on ({GPU_LABELS}) {UTILISATION} >= {BUSY_ACTIVITY}"
     witnesses = f"{label_witness(busy_engines, 'utilisation')}\nor\n{label_witness(power_draw, 'power')}"
     contradictions = f"(\n{pad_lines(witnesses)}\n)\nand on ({GPU_LABELS}) ({STOPPED_ENGINE})"
     return Rule(
@@ -55,7 +55,7 @@ def label_witness(expr: str, witness: str) -> str:
 def replace_dead_counters(activity: str, utilisation: str, matching: str) -> str:
     """Replace what dead counters say by utilisation where it shows work, else by nothing. Utilisation also stands for
     activity that is not there, `matching` says on which labels. Each expression is evaluated once."""
-    unknown_activity = f"{series.CONTRADICTION} unless on ({GPU_LABELS}) {UTILISATION} >= {BUSY}"
+    unknown_activity = f"{series.CONTRADICTION} unless on ({GPU_LABELS}) {UTILISATION} >= {BUSY_ACTIVITY}"
     return (
         f"{activity}\nunless on ({GPU_LABELS}) {series.CONTRADICTION}\n"
         f"or {matching} (\n{pad_lines(utilisation)}\n)\nunless on ({GPU_LABELS}) ({unknown_activity})"
@@ -66,6 +66,6 @@ def build_contradicting_rule() -> Rule:
     return Rule(
         series.CONTRADICTING,
         f"{series.CONTRADICTION}\n* on ({GPU_LABELS}) group_left () (\n"
-        f"  max by ({GPU_LABELS}) ({UTILISATION} >= {BUSY})\n  or\n  max by ({GPU_LABELS}) ({POWER})\n)",
+        f"  max by ({GPU_LABELS}) ({UTILISATION} >= {BUSY_ACTIVITY})\n  or\n  max by ({GPU_LABELS}) ({POWER})\n)",
         comment="The value that contradicts profiling counters, which read 0.",
     )

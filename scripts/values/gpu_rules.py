@@ -1,9 +1,9 @@
 """Recording rules of one GPU, from the exporter's counters (values/dcgm/counters.csv)."""
 
 from gpustack.profile.boards import PCIE_LANE
-from gpustack.vocabulary.contradiction import STILL
+from gpustack.vocabulary.contradiction import IDLE_ACTIVITY
 from gpustack.vocabulary.labels import SHARE
-from gpustack.vocabulary.memory import PARTS, TOTAL
+from gpustack.vocabulary.memory import PARTS, TOTAL_MEMORY
 from gpustack.vocabulary.units import find_unit
 from scripts.values import contradiction_rules
 from scripts.values.contradiction_rules import GPU_LABELS
@@ -140,7 +140,7 @@ def build_usage_rules() -> list[Rule]:
         f"{group_by_workload(UTIL)}\nor\n{engine.record} unless on (UUID, GPU_I_ID) ({UTIL})",
         comment="Share of time with any kernel resident; of MIG instances, which have no such figure, the engine's.",
     )
-    idle_utilisation = f"{utilisation.record} unless on ({GPU_LABELS}) {engine.record} > {STILL}"
+    idle_utilisation = f"{utilisation.record} unless on ({GPU_LABELS}) {engine.record} > {IDLE_ACTIVITY}"
     activity = Rule(
         "gpustack:gpu_active:ratio",
         contradiction_rules.replace_dead_counters(engine.record, idle_utilisation, f"on ({GPU_LABELS})"),
@@ -168,7 +168,7 @@ def build_board_rules() -> list[Rule]:
         group_by_gpu(f"({HEARD_GPUS}) * 0 + 1"),
         comment="Always 1: the GPU or MIG instance is heard of.",
     )
-    total_memory = normalize_field(TOTAL)
+    total_memory = normalize_field(TOTAL_MEMORY)
     used_memory, free_memory, reserved_memory = (normalize_field(name, WHOLE_GPU_MATCHER) for name in PARTS)
     memory = Rule(
         "gpustack:gpu_memory_total:bytes",

@@ -177,14 +177,14 @@ def build_held_rules() -> list[Rule]:
     return [
         build_processes_rule(),
         Rule(
-            series.HELD,
+            series.HELD_GPUS,
             join_team(activity),
             comment="Share of time that the engine is busy, of GPUs that the kubelet gave to a pod; of dead counters, "
             "utilisation. With a scope it is of the pod's own processes.",
         ),
-        Rule(series.ATTRIBUTED, f"count by ({grouping}) ({series.HELD})"),
-        Rule(series.ACTIVE, f"sum by ({grouping}) (clamp_max({series.HELD}, 1))"),
-        Rule(series.IDLE, f"sum by ({grouping}) ({series.HELD} < bool {series.IDLE_BELOW})"),
+        Rule(series.ATTRIBUTED_UNITS, f"count by ({grouping}) ({series.HELD_GPUS})"),
+        Rule(series.ACTIVE_UNITS, f"sum by ({grouping}) (clamp_max({series.HELD_GPUS}, 1))"),
+        Rule(series.IDLE_UNITS, f"sum by ({grouping}) ({series.HELD_GPUS} < bool {series.IDLE_BELOW})"),
     ]
 
 
@@ -197,7 +197,7 @@ def build_queue_rules() -> list[Rule]:
     )
     return [
         Rule(
-            series.QUEUED,
+            series.QUEUED_UNITS,
             "sum by (namespace, team, resource) (\n"
             + pad_lines(
                 join_team(
@@ -208,12 +208,12 @@ def build_queue_rules() -> list[Rule]:
             comment="What pods ask for that no node has been given to yet, whatever the reason.",
         ),
         Rule(
-            series.SCHEDULED,
+            series.SCHEDULED_PODS,
             f"count by (namespace) (\n{pad_lines(waiting_times)}\n)",
             comment="Pods that got a node in the interval before the last: each is counted once.",
         ),
         Rule(
-            series.WAITED,
+            series.WAITED_SECONDS,
             f"sum by (namespace) (\n{pad_lines(waiting_times)}\n)",
             comment="From their creation to that moment.",
         ),
@@ -226,7 +226,7 @@ def build_usage_rules() -> list[Rule]:
         build_team_rule(),
         Rule(series.GPUS, "count by (node, modelName) (\n  count by (node, modelName, UUID) (gpustack:gpu:info)\n)"),
         build_unit_rule(),
-        Rule(series.OFFERED, f"max by (node, resource) (kube_node_status_capacity{{{GPUS}}} > 0)"),
+        Rule(series.OFFERED_UNITS, f"max by (node, resource) (kube_node_status_capacity{{{GPUS}}} > 0)"),
         Rule(
             series.POD,
             join_team(
@@ -234,7 +234,7 @@ def build_usage_rules() -> list[Rule]:
             ),
             comment="From the moment it has a node until it has ended.",
         ),
-        Rule(series.ALLOCATED, f"sum by (node, namespace, team, resource) ({series.POD})"),
+        Rule(series.ALLOCATED_UNITS, f"sum by (node, namespace, team, resource) ({series.POD})"),
         build_contradicting_rule(),
         *build_held_rules(),
         *build_queue_rules(),

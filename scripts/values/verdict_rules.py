@@ -14,8 +14,7 @@ from gpustack.health.incidents import LEAST_NODES
 from gpustack.health.judge import LEAST_SOURCES
 from gpustack.health.sign import VERDICTS, Verdict, find_rank
 from gpustack.health.sources import HEARD, RESOURCES
-from gpustack.vocabulary.health_codes import FAILED as WATCH_FAILED
-from gpustack.vocabulary.health_codes import PASSED, load_health_codes
+from gpustack.vocabulary.health_codes import FAILURE_VALUE, PASS_VALUE, load_health_codes
 from gpustack.vocabulary.xids import load_xids
 from scripts.values.gpu_rules import BOARD, LAST_XID, MIG, XID_REPORTS
 from scripts.values.normalise import Rule, pad_lines
@@ -144,7 +143,7 @@ def build_watch_rules() -> list[Rule]:
     codes = load_health_codes()
 
     def select(matcher: str) -> str:
-        return f"({STATUS}{{{matcher}}} > {PASSED})"
+        return f"({STATUS}{{{matcher}}} > {PASS_VALUE})"
 
     shared_condition = f"and on (xid) {XID_NODES} >= {LEAST_NODES}"
     shared_gpus = f"{XID_INFO} {shared_condition} or ({XID_REPORTS} > 0 and on (UUID) {COUNTS}) {shared_condition}"
@@ -158,14 +157,14 @@ def build_watch_rules() -> list[Rule]:
             ranks.setdefault(find_rank(code.verdict), []).append(name)  # type: ignore[arg-type]
         label = "health_error_code"
         branches = [
-            f"({STATUS}{{{match(label, '=~', code_names)}}} >= {WATCH_FAILED}) * 0 + {rank}"
+            f"({STATUS}{{{match(label, '=~', code_names)}}} >= {FAILURE_VALUE}) * 0 + {rank}"
             for rank, code_names in sorted(ranks.items())
         ]
         branches.append(f"{select(match(label, '=~', judged_codes))} * 0 + {WATCH}")
         if origin == "dcgm":
             silent_codes = [name for name, code in codes.items() if not code.verdict]
             branches.append(f"{select(match(label, '!~', codes))} * 0 + {WATCH}")
-            branches += [f"{select(match(label, '=~', silent_codes))} * 0", f"({STATUS} <= {PASSED}) * 0"]
+            branches += [f"{select(match(label, '=~', silent_codes))} * 0", f"({STATUS} <= {PASS_VALUE}) * 0"]
         watch_ranks = join(*branches)
         expr = (
             limit_xids(watch_ranks, f"unless on (node, UUID) ({shared_gpus})")

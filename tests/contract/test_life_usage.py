@@ -28,8 +28,9 @@ RECORDED_DAYS, DAYS = (1, 3), 6
 """promtool asks for each rule and two hours: half a minute for six days. In these lives Prometheus is never away:
 promtool would evaluate meanwhile, and see for five minutes what was there."""
 READ = (
-    series.UNIT, series.GPUS, series.OFFERED, series.ALLOCATED, series.ATTRIBUTED, series.ACTIVE, series.IDLE,
-    series.QUEUED, series.SCHEDULED, series.WAITED,
+    series.UNIT, series.GPUS, series.OFFERED_UNITS, series.ALLOCATED_UNITS,
+    series.ATTRIBUTED_UNITS, series.ACTIVE_UNITS, series.IDLE_UNITS,
+    series.QUEUED_UNITS, series.SCHEDULED_PODS, series.WAITED_SECONDS,
 )  # fmt: skip
 OTHER_SERIES = {"kube_pod_init_container_resource_requests", "DCGM_FI_DEV_GPU_UTIL"}
 

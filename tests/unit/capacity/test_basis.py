@@ -71,7 +71,7 @@ def test_the_activity_of_instances_that_pods_share_is_copied(resource: str) -> N
 def test_what_no_exporter_measured_has_no_basis() -> None:
     world = Recorder(1)
     world.record_node("n", 0, 60, 1)
-    world.put(series.ALLOCATED, 0, 60, 1, node="n", namespace="a", resource="nvidia_com_gpu")
+    world.put(series.ALLOCATED_UNITS, 0, 60, 1, node="n", namespace="a", resource="nvidia_com_gpu")
     document = json.loads(capacity_json.render_json(build_capacity(query_usage(world.build_source()))))
     (hours,) = (row["hours"] for row in document["rows"] if row["names"] == ["a"])
     assert (hours["unmeasured_gpu_hours"], hours["active_gpu_hours"]) == (1, 0)

@@ -119,7 +119,7 @@ def test_what_an_exporter_did_not_say_is_unmeasured_and_not_idle() -> None:
     world = Recorder(24)
     world.record_node("n", 0, 1440, 1)
     world.record_pod("n", "a", 0, 1440, 1, active=0)
-    world.lose(60, 180, series.ATTRIBUTED, series.ACTIVE, series.IDLE, series.GPUS, series.UNIT)
+    world.lose(60, 180, series.ATTRIBUTED_UNITS, series.ACTIVE_UNITS, series.IDLE_UNITS, series.GPUS, series.UNIT)
     (row,) = [row for row in group_hours(query_usage(world.build_source()), ("namespace",)) if row.names == ("a",)]
     assert [row.hours.allocated, row.hours.idle, row.hours.unmeasured] == [24, 22, pytest.approx(2)]
 
@@ -129,7 +129,7 @@ def test_requests_that_are_lost_are_not_shorter_hours_of_exporters() -> None:
     world = Recorder(10)
     world.record_node("n", 0, 600, 1)
     world.record_pod("n", "a", 0, 600, 1)
-    world.lose(70, 82, series.OFFERED, series.ALLOCATED)
+    world.lose(70, 82, series.OFFERED_UNITS, series.ALLOCATED_UNITS)
     (row,) = [row for row in group_hours(query_usage(world.build_source()), ("namespace",)) if row.names == ("a",)]
     assert [row.hours.allocated, row.hours.attributed] == [pytest.approx(10), pytest.approx(10)]
 
@@ -139,7 +139,7 @@ def test_hours_without_requests_are_in_no_sum() -> None:
     world = Recorder(10)
     world.record_node("n", 0, 600, 2)
     world.record_pod("n", "a", 0, 600, 1, active=0.01)
-    world.lose(120, 300, series.OFFERED, series.ALLOCATED)
+    world.lose(120, 300, series.OFFERED_UNITS, series.ALLOCATED_UNITS)
     usage = query_usage(world.build_source())
     hours = sum_hours(group_hours(usage, ()))
     assert [hours.allocated, hours.attributed, hours.idle, hours.free, hours.unoffered] == pytest.approx(
@@ -197,8 +197,8 @@ def test_hours_of_units_that_nothing_measures_are_unknown() -> None:
     recorder = Recorder(24)
     recorder.record_node("n1", 0, 1440, 8)
     recorder.record_pod("n1", "a", 0, 1440, 2)
-    recorder.put(series.OFFERED, 0, 1440, 10, node="shared", resource="nvidia_com_gpu")
-    recorder.put(series.ALLOCATED, 0, 1440, 2, node="shared", resource="nvidia_com_gpu", namespace="a")
+    recorder.put(series.OFFERED_UNITS, 0, 1440, 10, node="shared", resource="nvidia_com_gpu")
+    recorder.put(series.ALLOCATED_UNITS, 0, 1440, 2, node="shared", resource="nvidia_com_gpu", namespace="a")
     usage = query_usage(recorder.build_source())
     rows = index_by_name(group_hours(usage, ("namespace",)))
     assert rows["a",].allocated == pytest.approx(48)
@@ -208,7 +208,9 @@ def test_hours_of_units_that_nothing_measures_are_unknown() -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), -1.0, 1e300])
-@pytest.mark.parametrize("name", [series.OFFERED, series.ALLOCATED, series.UNIT, series.GPUS, series.ACTIVE])
+@pytest.mark.parametrize(
+    "name", [series.OFFERED_UNITS, series.ALLOCATED_UNITS, series.UNIT, series.GPUS, series.ACTIVE_UNITS]
+)
 def test_a_value_that_cannot_be_is_no_sample(name: str, value: float) -> None:
     recorder = Recorder(24)
     recorder.record_node("n1", 0, 1440, 8)
@@ -228,8 +230,8 @@ def test_a_sum_that_rounding_made_negative_is_a_sample() -> None:
     recorder = Recorder(24)
     recorder.record_node("n1", 0, 1440, 8)
     recorder.record_pod("n1", "a", 0, 1440, 2)
-    labels = next(iter(recorder.spans[series.ACTIVE]))
-    recorder.spans[series.ACTIVE][labels] = [(0, 1440, -4.440892098500626e-16)]
+    labels = next(iter(recorder.spans[series.ACTIVE_UNITS]))
+    recorder.spans[series.ACTIVE_UNITS][labels] = [(0, 1440, -4.440892098500626e-16)]
     usage = query_usage(recorder.build_source())
     assert (usage.complete, usage.impossible_hours) == (True, {})
 

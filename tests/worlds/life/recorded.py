@@ -142,7 +142,7 @@ def record_nodes(recorder: Recorder, metrics: Mapping[str, list[Track]], start: 
     put(recorder, series.GPUS, gpus, ("node", "modelName"))
     of_gpus = [metric for metric in metrics[CAPACITY] if "nvidia" in metric.labels["resource"]]
     offered_units = group(of_gpus, ("node", "resource"), start)
-    put(recorder, series.OFFERED, offered_units, ("node", "resource"))
+    put(recorder, series.OFFERED_UNITS, offered_units, ("node", "resource"))
     plain = [track for track in metrics[NODE] if track.labels.get("label_nvidia_com_gpu_sharing_strategy") == "none"]
     whole_gpu_nodes, counts = group(plain, ("node",), start), defaultdict[str, list[Span]](list)
     for (node, _), spans_of_model in gpus.items():
@@ -194,7 +194,7 @@ def record_pods(recorder: Recorder, metrics: Mapping[str, list[Track]], teams: T
         ]
         for team, span in teams.split(space, pod, running_spans):
             spans_by_key[node, space, team, resource].append(span)
-    put(recorder, series.ALLOCATED, spans_by_key, ("node", "namespace", "team", "resource"))
+    put(recorder, series.ALLOCATED_UNITS, spans_by_key, ("node", "namespace", "team", "resource"))
 
 
 def record_queue(recorder: Recorder, metrics: Mapping[str, list[Track]], teams: Teams, start: float) -> None:
@@ -206,7 +206,7 @@ def record_queue(recorder: Recorder, metrics: Mapping[str, list[Track]], teams: 
         ]
         for team, span in teams.split(space, pod, pending_spans):
             queue_spans[space, team, resource].append(span)
-    put(recorder, series.QUEUED, queue_spans, ("namespace", "team", "resource"))
+    put(recorder, series.QUEUED_UNITS, queue_spans, ("namespace", "team", "resource"))
     creations = {metric.labels["uid"]: metric.runs[0][2] for metric in metrics[CREATION] if metric.runs}
     scheduled_pods, wait_spans = defaultdict[Key, list[Span]](list), defaultdict[Key, list[Span]](list)
     for (space, _, uid), spans in group(metrics[BINDING], ("namespace", "pod", "uid"), start).items():
@@ -215,8 +215,8 @@ def record_queue(recorder: Recorder, metrics: Mapping[str, list[Track]], teams: 
         if uid in creations and any(begin <= minute < end for begin, end, _ in spans):
             scheduled_pods[(space,)].append((minute, minute + 1, 1.0))
             wait_spans[(space,)].append((minute, minute + 1, binding - creations[uid]))
-    put(recorder, series.SCHEDULED, scheduled_pods, ("namespace",))
-    put(recorder, series.WAITED, wait_spans, ("namespace",))
+    put(recorder, series.SCHEDULED_PODS, scheduled_pods, ("namespace",))
+    put(recorder, series.WAITED_SECONDS, wait_spans, ("namespace",))
 
 
 def record_held(recorder: Recorder, metrics: Mapping[str, list[Track]], teams: Teams, start: float) -> None:
@@ -231,14 +231,15 @@ def record_held(recorder: Recorder, metrics: Mapping[str, list[Track]], teams: T
         "exported_pod",
     )
     measured_spans = {
-        name: defaultdict[Key, list[Span]](list) for name in (series.ATTRIBUTED, series.ACTIVE, series.IDLE)
+        name: defaultdict[Key, list[Span]](list)
+        for name in (series.ATTRIBUTED_UNITS, series.ACTIVE_UNITS, series.IDLE_UNITS)
     }
     pod_metrics = [metric for metric in metrics[ENGINE] if metric.labels.get("exported_pod")]
     for (node, _, _, model, _, profile, space, pod), spans in group(pod_metrics, names_of_labels, start).items():
         for team, (begin, end, value) in teams.split(space, pod, spans):
             key = node, model, profile, space, team
-            measured_spans[series.ATTRIBUTED][key].append((begin, end, 1.0))
-            measured_spans[series.ACTIVE][key].append((begin, end, min(value, 1.0)))
-            measured_spans[series.IDLE][key].append((begin, end, float(value < series.IDLE_BELOW)))
+            measured_spans[series.ATTRIBUTED_UNITS][key].append((begin, end, 1.0))
+            measured_spans[series.ACTIVE_UNITS][key].append((begin, end, min(value, 1.0)))
+            measured_spans[series.IDLE_UNITS][key].append((begin, end, float(value < series.IDLE_BELOW)))
     for name, spans_by_key in measured_spans.items():
         put(recorder, name, spans_by_key, ("node", "modelName", "GPU_I_PROFILE", "namespace", "team"))

@@ -37,7 +37,7 @@ def record_month(gpus: int) -> Recorder:
                 "team": f"team-{namespace}",
                 "resource": "nvidia_com_gpu",
             }
-            recorder.put(series.QUEUED, begin, begin + rng.randrange(20, 300), 8, **labels_of_pod)
+            recorder.put(series.QUEUED_UNITS, begin, begin + rng.randrange(20, 300), 8, **labels_of_pod)
     return recorder
 
 

@@ -53,7 +53,7 @@ class Recorder:
         self.put(series.GPUS, first, last, gpus, node=node, modelName=model)
         for resource, count in (units or {"gpu": gpus}).items():
             name = f"nvidia_com_{resource}"
-            self.put(series.OFFERED, first, last, count, node=node, resource=name)
+            self.put(series.OFFERED_UNITS, first, last, count, node=node, resource=name)
             slices = re.match(r"mig_(\d)g", resource)
             usual = int(slices[1]) / 7 if slices else 1 / max(1, round(count / gpus))
             self.put(series.UNIT, first, last, unit or usual, node=node, resource=name)
@@ -65,11 +65,11 @@ class Recorder:
         resource, profile = labels.pop("resource", "nvidia_com_gpu"), labels.pop("profile", "")
         scope = labels.pop(series.SCOPE, "")
         labels_of_pod = {"node": node, "namespace": namespace, **labels}
-        self.put(series.ALLOCATED, first, last, gpus, resource=resource, **labels_of_pod)
+        self.put(series.ALLOCATED_UNITS, first, last, gpus, resource=resource, **labels_of_pod)
         labels_of_gpu = {"modelName": "NVIDIA H100", "GPU_I_PROFILE": profile, series.SCOPE: scope, **labels_of_pod}
-        self.put(series.ATTRIBUTED, first, last, gpus, **labels_of_gpu)
-        self.put(series.ACTIVE, first, last, gpus * active, **labels_of_gpu)
-        self.put(series.IDLE, first, last, gpus if active < series.IDLE_BELOW else 0, **labels_of_gpu)
+        self.put(series.ATTRIBUTED_UNITS, first, last, gpus, **labels_of_gpu)
+        self.put(series.ACTIVE_UNITS, first, last, gpus * active, **labels_of_gpu)
+        self.put(series.IDLE_UNITS, first, last, gpus if active < series.IDLE_BELOW else 0, **labels_of_gpu)
 
     def select_values(self, name: str, key: Labels) -> Mapping[int, list[tuple[int, float]]]:
         """Map the hour to minutes and the value in each of them."""
