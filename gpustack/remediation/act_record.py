@@ -51,8 +51,8 @@ def parse_act(entry: dict[str, object]) -> Act:
 def find_unproven_act(node: NodeRecord) -> Act | None:
     """Find the last reset or reboot of a node after which its GPUs were not proven."""
     acts = [act for act in parse_acts(node.remediation_record) or () if act.rung in ("reset", "reboot")]
-    last, proven = max(acts, key=lambda act: act.begun_at, default=None), parse_proven_gpus(node.proof_record)
-    return None if last is None or (proven and proven.proven_at > last.begun_at) else last
+    last, proven_gpus = max(acts, key=lambda act: act.begun_at, default=None), parse_proven_gpus(node.proof_record)
+    return None if last is None or (proven_gpus and proven_gpus.proven_at > last.begun_at) else last
 
 
 def format_acts(acts: Iterable[Act]) -> str:

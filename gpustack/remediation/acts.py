@@ -37,7 +37,7 @@ from gpustack.steps.gpu.mode import has_nvswitches
 PAUSE = 3.0
 ROUNDS = 60
 """Rounds of two seconds in which processes may leave the GPUs before a reset."""
-KILLED = "gpustack was killed during the reset, and whether it reset the GPUs is unknown"
+UNKNOWN_RESET = "gpustack was killed during the reset, and whether it reset the GPUs is unknown"
 PLUGIN, PLUGIN_SHARE = "device-plugin", "mps"
 Gather = Callable[[Sequence[Probe[Any]], Sequence[str]], Snapshot]
 
@@ -89,7 +89,7 @@ class Acts:
         if self.case.killed_reset:
             if fault := self.writer.run(self.node, build_untaint_script(self.node))[1]:
                 return fault
-            return self.wait_until(lambda: self.explain_missing_gpus(exporter=False), self.waits.boot) or KILLED
+            return self.wait_until(lambda: self.explain_missing_gpus(exporter=False), self.waits.boot) or UNKNOWN_RESET
         host = self.find_host()
         try:
             whole_baseboard = has_nvswitches(View(self.case.drain.snapshot, host.name))
@@ -126,9 +126,9 @@ class Acts:
         """Explain what the node still lacks; empty where it offers all GPUs again. A node of which no GPU was known
         before does not show that it has all of them."""
         snapshot, count = self.read_cluster(), max(1, self.case.unit_count)
-        offered = sum(require_node(snapshot, self.node).devices.values())
-        if offered < count:
-            return f"it offers {offered} of {count} GPUs"
+        offered_count = sum(require_node(snapshot, self.node).devices.values())
+        if offered_count < count:
+            return f"it offers {offered_count} of {count} GPUs"
         try:
             return "its exporter of GPUs is not ready" if exporter and not has_ready_exporter(snapshot) else ""
         except FactUnavailable as error:
@@ -144,20 +144,20 @@ class Acts:
     def wait_until(self, explain: Callable[[], str], limit: float) -> str:
         """Wait until there is nothing to explain any more. Return the last explanation where the time is over or the
         run is stopped."""
-        began = time.monotonic()
+        started_at = time.monotonic()
         while True:
-            round_began = time.monotonic()
+            round_start = time.monotonic()
             try:
                 reason = explain()
             except GpustackError as error:
                 reason = error.reason or error.message
-            waited = time.monotonic() - began
+            seconds_passed = time.monotonic() - started_at
             if not reason or self.find_stop_reason():
                 return reason and self.find_stop_reason()
-            if waited > limit:
-                return f"{reason}, after {waited:.0f} s"
-            self.report(Event("waiting", self.node, reason, waited))
-            pause_between_rounds(time.monotonic() - round_began, self.find_stop_reason, PAUSE)
+            if seconds_passed > limit:
+                return f"{reason}, after {seconds_passed:.0f} s"
+            self.report(Event("waiting", self.node, reason, seconds_passed))
+            pause_between_rounds(time.monotonic() - round_start, self.find_stop_reason, PAUSE)
 
 
 def is_plugin(pod: NodePod) -> bool:

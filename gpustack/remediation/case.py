@@ -81,8 +81,8 @@ class Case:
     def recent_acts(self) -> tuple[Act, ...]:
         """The acts since gpustack cordoned the node, or of the week where the record does not say when."""
         cordon = parse_cordon(self.node.cordon_record) if self.drain.cordon == "gpustack" else None
-        since = cordon.cordoned_at if cordon else None
-        return tuple(act for act in self.acts or () if since is None or act.begun_at >= since)
+        cordoned_at = cordon.cordoned_at if cordon else None
+        return tuple(act for act in self.acts or () if cordoned_at is None or act.begun_at >= cordoned_at)
 
     @property
     def withholds_gpus(self) -> bool:
@@ -90,19 +90,21 @@ class Case:
         does not say which one it withholds, and its device plugin would offer all of them again. Prometheus has what it
         offered at the last scrape, and after a reset the API alone knows that it offers all again."""
         entries = [entry for entry in self.health.gpus if entry.gpu.node == self.node.name]
-        others = {sign.verdict for entry in entries for sign in entry.signs if sign.source not in ("kubelet", "proof")}
+        verdicts = {
+            sign.verdict for entry in entries for sign in entry.signs if sign.source not in ("kubelet", "proof")
+        }
         is_known = all(entry.verdict != "unknown" for entry in entries) and self.verdict != "unknown"
         offered_count = sum(self.node.devices.values())
-        return bool(self.offer.withheld_count) and offered_count < self.unit_count and is_known and others <= {"ok"}
+        return bool(self.offer.withheld_count) and offered_count < self.unit_count and is_known and verdicts <= {"ok"}
 
     @property
     def unit_count(self) -> int:
         """The count of GPUs and MIG instances that the node has by the API, also of those that it does not offer."""
         withheld = [
-            total - offered
+            total - offered_count
             for node in self.gpu_nodes
             if node.name == self.node.name
-            for total, offered in node.withheld.values()
+            for total, offered_count in node.withheld.values()
         ]
         return sum(self.node.devices.values()) + sum(withheld)
 
@@ -141,12 +143,12 @@ def read_case(
         raise UnreachableError("node-no-api", message, str(error), Command("gpustack", "verify")) from error
     sources = read_sources(read_host_sources(snapshot))
     health = build_health(sources)
-    chosen = select_target(health, target)
+    target_health = select_target(health, target)
     return Case(
         target,
         health,
-        chosen.gpus,
-        select_worst(entry.verdict for entry in (chosen.gpus if target.gpu else chosen.nodes)),
+        target_health.gpus,
+        select_worst(entry.verdict for entry in (target_health.gpus if target.gpu else target_health.nodes)),
         sources.find_offer(target.node),
         drain,
         read_node_records(snapshot),

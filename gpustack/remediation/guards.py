@@ -25,8 +25,8 @@ COOL_DOWN = timedelta(hours=1)
 WAVE_NODES, WAVE_SHARE = 3, 0.2
 MOST_FAILURES, FAILURE_TIME = 2, timedelta(days=1)
 DISRUPTIVE: frozenset[RungId] = frozenset({"reset", "device-plugin", "reboot"})
-ALL: frozenset[RungId] = frozenset(ACTS)
-OF_VERDICTS = ALL - {"device-plugin"}
+ALL_RUNGS: frozenset[RungId] = frozenset(ACTS)
+VERDICT_RUNGS = ALL_RUNGS - {"device-plugin"}
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,10 @@ def explain_old_data(case: Case) -> str:
 
 def explain_clocks(read_at: datetime, time: float) -> str:
     """Explain why values of a Prometheus whose clock says `time` may be of another time than now."""
-    apart = abs(read_at.timestamp() - time)
-    if apart <= FRESH_SECONDS:
+    difference = abs(read_at.timestamp() - time)
+    if difference <= FRESH_SECONDS:
         return ""
-    return f"the clocks of Prometheus and of this machine are {format_duration(apart)} apart"
+    return f"the clocks of Prometheus and of this machine are {format_duration(difference)} apart"
 
 
 def explain_single_signal(case: Case) -> str:
@@ -85,28 +85,28 @@ def explain_last_node(case: Case) -> str:
     taints = {
         node.name: {taint for taint in node.taints if not taint.endswith(":PreferNoSchedule")} for node in case.kubelets
     }
-    others = [
+    other_nodes = [
         record
         for record in list_gpu_nodes(case)
         if record.name != case.node.name and record.ready and not record.cordoned and any(record.devices.values())
         if record.name in taints and taints[record.name] <= taints.get(case.node.name, set())
     ]
-    return "" if others else "no other node that takes pods offers a GPU"
+    return "" if other_nodes else "no other node that takes pods offers a GPU"
 
 
 def explain_nodes_out(case: Case) -> str:
     """Explain why too many nodes are out of service already, whoever took them out."""
     nodes = list_gpu_nodes(case)
-    out = sorted(
+    nodes_out = sorted(
         record.name
         for record in nodes
         if record.name != case.node.name and (record.cordoned or not record.ready or record.gate)
     )
-    most = max(1, int(len(nodes) * MOST_OUT_SHARE))
-    if len(out) + 1 <= most:
+    node_limit = max(1, int(len(nodes) * MOST_OUT_SHARE))
+    if len(nodes_out) + 1 <= node_limit:
         return ""
-    verb = "is" if len(out) == 1 else "are"
-    return f"{', '.join(out)} {verb} cordoned, not Ready or behind the gate; of {len(nodes)}, {most} may be"
+    verb = "is" if len(nodes_out) == 1 else "are"
+    return f"{', '.join(nodes_out)} {verb} cordoned, not Ready or behind the gate; of {len(nodes)}, {node_limit} may be"
 
 
 def explain_resets(case: Case) -> str:
@@ -230,12 +230,12 @@ def advise_person(case: Case) -> Hint:
 
 
 GUARDS = (
-    Guard("fresh-data", ALL, explain_old_data, advise_doctor),
-    Guard("two-signals", OF_VERDICTS, explain_single_signal, advise_health),
-    Guard("person-cordon", ALL, explain_foreign_cordon, advise_person),
-    Guard("last-gpu-node", OF_VERDICTS, explain_last_node, advise_nodes),
-    Guard("nodes-out", OF_VERDICTS, explain_nodes_out, advise_nodes),
-    Guard("upgrade", ALL, explain_upgrade, advise_nodes),
+    Guard("fresh-data", ALL_RUNGS, explain_old_data, advise_doctor),
+    Guard("two-signals", VERDICT_RUNGS, explain_single_signal, advise_health),
+    Guard("person-cordon", ALL_RUNGS, explain_foreign_cordon, advise_person),
+    Guard("last-gpu-node", VERDICT_RUNGS, explain_last_node, advise_nodes),
+    Guard("nodes-out", VERDICT_RUNGS, explain_nodes_out, advise_nodes),
+    Guard("upgrade", ALL_RUNGS, explain_upgrade, advise_nodes),
     Guard("known-host", frozenset({"reset", "reboot"}), explain_unknown_host, advise_verify),
     Guard("own-host", frozenset({"reboot"}), explain_own_host, advise_reboot),
     Guard("budgets", frozenset({"drain"}), explain_budgets, advise_drain),
@@ -243,16 +243,16 @@ GUARDS = (
     Guard("resets-per-week", frozenset({"reset"}), explain_resets, advise_vendor),
     Guard("reboots-per-week", frozenset({"reboot"}), explain_reboots, advise_vendor),
     Guard("cool-down", DISRUPTIVE, explain_recent_act, advise_check),
-    Guard("circuit-breaker", ALL, explain_breaker, advise_health),
+    Guard("circuit-breaker", ALL_RUNGS, explain_breaker, advise_health),
 )
 
 
 def refuse_rung(refusals: Iterable[Refusal], rung: str, label: str) -> None:
     """Raise RolloutError where a guard rail refuses a rung."""
-    known = tuple(refusals)
-    if not known:
+    all_refusals = tuple(refusals)
+    if not all_refusals:
         return
-    reason = "\n".join(f"{refusal.guard}: {refusal.reason}" for refusal in known)
-    hint = next((refusal.hint for refusal in known if refusal.hint), NO_HINT)
+    reason = "\n".join(f"{refusal.guard}: {refusal.reason}" for refusal in all_refusals)
+    hint = next((refusal.hint for refusal in all_refusals if refusal.hint), NO_HINT)
     message = f"Guard rails refuse the rung {rung} of {label}; nothing was changed."
     raise RolloutError("remediation-refused", message, reason, hint)

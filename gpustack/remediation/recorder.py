@@ -72,8 +72,8 @@ class ActRecorder:
             if (acts := parse_acts(node.remediation_record)) is None:
                 reason = f"The annotation {REMEDIATION_RECORD} cannot be read."
                 raise RolloutError("node-change-refused", f"The rung {act.rung} of {name} ended: {end}.", reason)
-            others = [entry for entry in acts if (entry.rung, entry.begun_at) != (act.rung, act.begun_at)]
-            return build_patch_command(node, {REMEDIATION_RECORD: format_acts([*others, *successors])}, {})
+            other_acts = [entry for entry in acts if (entry.rung, entry.begun_at) != (act.rung, act.begun_at)]
+            return build_patch_command(node, {REMEDIATION_RECORD: format_acts([*other_acts, *successors])}, {})
 
         self.writer.change_node(name, self.read, build)
         self.report(Event("changed", name, f"remediation: {act.rung} {end}"))
@@ -81,8 +81,8 @@ class ActRecorder:
 
 def ensure_same_record(case: Case, node: NodeRecord) -> None:
     """Raise RolloutError where somebody acts on the node, or changed its cordon."""
-    cordon, shown = ((entry.cordoned, entry.cordon_record, entry.owns_cordon) for entry in (node, case.node))
-    if cordon == shown and node.remediation_record == case.node.remediation_record:
+    cordon, shown_cordon = ((entry.cordoned, entry.cordon_record, entry.owns_cordon) for entry in (node, case.node))
+    if cordon == shown_cordon and node.remediation_record == case.node.remediation_record:
         return
     message = f"Somebody else acts on {node.name}; nothing was changed."
     reason = "Its cordon or its record of acts changed at this moment."

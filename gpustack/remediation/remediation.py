@@ -93,7 +93,7 @@ class Remediation:
     def reboot(self, preview: Ladder) -> RemediationResult:
         """Reboot the host, and leave the node cordoned. The act is recorded under the same locks as the reboot, so that
         there is none of a reboot that never began."""
-        case, begun = preview.case, list[tuple[Ladder, Act]]()
+        case, begun_acts = preview.case, list[tuple[Ladder, Act]]()
         plan = plan_reboot(gather_nodes(case.inventory, [case.node.name], ignore_event), self.ended_pods)
         cordons = {target.drain.cordon for target in plan.targets}
         if cordons != {case.drain.cordon}:
@@ -101,7 +101,7 @@ class Remediation:
             return RemediationResult(preview, "failed", reason)
 
         def begin(run: Run, writer: NodeWriter) -> None:
-            begun.append(self.begin(preview, "reboot", run, writer))
+            begun_acts.append(self.begin(preview, "reboot", run, writer))
 
         rolling = RollingReboot(
             case.inventory, self.open_run, self.waits, self.ended_pods, keeps_cordon=True, begin=begin
@@ -109,14 +109,14 @@ class Remediation:
         (node,) = rolling.run(plan)
         reason = "" if node.outcome == "rebooted" else node.reason or node.outcome
         stop_reason = reason if node.outcome == "stopped" else ""
-        for current, act in begun if not stop_reason else ():
+        for current, act in begun_acts if not stop_reason else ():
             with self.open_run() as (run, writer):
                 recorder = self.build_recorder(current.case, run, writer)
                 if node.outcome == "skipped":
                     recorder.remove_act(act)
                 else:
                     recorder.end(act, "failed" if reason else "done")
-        ladder = begun[0][0] if begun else preview
+        ladder = begun_acts[0][0] if begun_acts else preview
         return RemediationResult(ladder, "failed" if reason else "done", reason, stop_reason=stop_reason)
 
 
@@ -128,7 +128,7 @@ def ensure_same(preview: Ladder, read: Callable[[], Case]) -> Ladder:
         ("the next rung", describe_rung(preview), describe_rung(current)),
         ("the cordon", preview.case.drain.cordon, current.case.drain.cordon),
     ]
-    changes = [f"{subject} is {now} now, and was {before}" for subject, before, now in pairs if now != before]
+    changes = [f"{subject} is {after} now, and was {before}" for subject, before, after in pairs if after != before]
     if preview.case.node.remediation_record != current.case.node.remediation_record:
         changes.append("somebody acts on the node: its record of acts has changed")
     if preview.case.due_gpus != current.case.due_gpus:

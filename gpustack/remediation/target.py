@@ -32,8 +32,8 @@ def parse_target(text: str) -> Target:
 def select_target(health: Health, target: Target) -> Health:
     """Select the verdicts on a target. Raise UsageError where there is none, or a GPU is not the only one of its
     name."""
-    chosen = select_gpus(health, node=target.node, gpu=target.gpu)
-    if target.gpu and len(chosen.gpus) > 1:
-        uuids = ", ".join(entry.gpu.uuid for entry in chosen.gpus)
+    selection = select_gpus(health, node=target.node, gpu=target.gpu)
+    if target.gpu and len(selection.gpus) > 1:
+        uuids = ", ".join(entry.gpu.uuid for entry in selection.gpus)
         raise UsageError("gpu-unknown", f"{target.gpu} names several GPUs of {target.node}.", f"They are: {uuids}.")
-    return chosen
+    return selection

@@ -33,7 +33,7 @@ def test_a_killed_reset_is_ended_and_not_repeated(node_api: NodeApi, gpus: Unwel
     log = install_programs(node_api)
     leave_killed_reset(node_api, gpus)
     document = take("gpu1")
-    assert (document["outcome"], document["reason"]) == ("failed", acts.KILLED)
+    assert (document["outcome"], document["reason"]) == ("failed", acts.UNKNOWN_RESET)
     assert [call[-2:] for call in node_api.read()["calls"] if "taint" in call] == [["gpu1", "gpustack.io/reset-"]]
     assert (list_acts(node_api), node_api.read_node()["taints"]) == ([("reset", "failed")], [])
     assert not log.exists(), "nothing is done on the host"
