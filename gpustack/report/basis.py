@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gpustack.vocabulary.basis import BASES, MARKS, Basis
 
-MARKED = re.compile(r"[\w%*]([\^~])")
+MARK_PATTERN = re.compile(r"[\w%*]([\^~])")
 
 
 def mark_number(text: str, word: Basis | None) -> str:
@@ -15,6 +15,6 @@ def mark_number(text: str, word: Basis | None) -> str:
 
 def list_legend(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     """List the line that explains the marks of a table; there is none where nothing is marked."""
-    marks = {mark for cells in (headings, *rows) for cell in cells for mark in MARKED.findall(cell)}
+    marks = {mark for cells in (headings, *rows) for cell in cells for mark in MARK_PATTERN.findall(cell)}
     if marks:
         yield "; ".join(f"{mark} {word}: {BASES[word]}" for word, mark in MARKS.items() if mark in marks)

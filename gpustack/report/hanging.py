@@ -7,7 +7,7 @@ from textwrap import wrap
 
 from gpustack.report.terminal import Terminal
 
-TIED, TIE = re.compile(r"(?<=\d) (?=%|W\b|[MG]|°)|(?<=[~^]) "), "\N{NO-BREAK SPACE}"
+TIED_SPACE, TIE = re.compile(r"(?<=\d) (?=%|W\b|[MG]|°)|(?<=[~^]) "), "\N{NO-BREAK SPACE}"
 """A number stays with its unit, and a mark of a table with its word."""
 LEAST_WIDTH = 16  # of a text: a narrower console wraps by itself
 
@@ -36,6 +36,6 @@ def print_notes(console: Terminal, notes: Iterable[str]) -> None:
 def wrap_text(text: str, heading: str, width: int) -> list[str]:
     """Wrap a text behind its heading. A text of no words is one line too."""
     room = max(LEAST_WIDTH, width - len(heading))
-    lines = wrap(TIED.sub(TIE, text), room, break_long_words=False, break_on_hyphens=False) or [""]
+    lines = wrap(TIED_SPACE.sub(TIE, text), room, break_long_words=False, break_on_hyphens=False) or [""]
     headings = [heading, *[" " * len(heading)] * (len(lines) - 1)]
     return [f"{start}{line}".replace(TIE, " ").rstrip() for start, line in zip(headings, lines, strict=True)]

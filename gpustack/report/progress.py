@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.text import Text
 
-MORE = "..."
+ELLIPSIS = "..."
 REPEAT_INTERVAL = 15.0
 """A plain log repeats after so many seconds what is being waited for."""
 DURATION = re.compile(r"(?<![\d.])[\d.]{1,9} (?:ms|s|min|h|d)\b")
@@ -194,9 +194,9 @@ def cut_words(text: str, width: int) -> str:
     """Cut a text behind a word, or within the first one where that is longer."""
     if len(text) <= width:
         return text
-    room = max(width - len(MORE), 0)
+    room = max(width - len(ELLIPSIS), 0)
     end = text.rfind(" ", 0, room + 1)
-    return f"{text[: end if end > 0 else room].rstrip(' :,')}{MORE}"
+    return f"{text[: end if end > 0 else room].rstrip(' :,')}{ELLIPSIS}"
 
 
 def join_parts(*parts: str) -> str:

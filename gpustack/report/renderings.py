@@ -294,5 +294,5 @@ ERROR = Rendering(
     schema="error",
     commands="any of them that fails before it has a result",
 )
-LISTED = (*globals().values(), *NODE_RENDERINGS, *REMEDIATION_RENDERINGS)
-RENDERINGS = {value.type: value for value in LISTED if isinstance(value, Rendering)}
+DEFINITIONS = (*globals().values(), *NODE_RENDERINGS, *REMEDIATION_RENDERINGS)
+RENDERINGS = {value.type: value for value in DEFINITIONS if isinstance(value, Rendering)}

@@ -14,7 +14,7 @@ from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
 from gpustack.times import format_duration, format_minute
 
-EMPTY_CELL, NOBODY = "-", "(nobody)"
+EMPTY_CELL, NO_OWNER = "-", "(nobody)"
 COLUMNS = {
     "total": "TOTAL",
     "allocated": "ALLOCATED",
@@ -75,7 +75,7 @@ def format_cells(row: Row, dimensions: Sequence[str]) -> tuple[str, ...]:
 def format_names(names: Sequence[str], dimensions: Sequence[str]) -> Iterator[str]:
     """Format what a row is of. Hours without a namespace are those that no pod had."""
     for name, dimension in zip(names, dimensions, strict=True):
-        yield name or (NOBODY if dimension == "namespace" else EMPTY_CELL)
+        yield name or (NO_OWNER if dimension == "namespace" else EMPTY_CELL)
 
 
 def format_figure(hours: Hours, name: str) -> str:

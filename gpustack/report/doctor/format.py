@@ -54,8 +54,8 @@ def describe_facts(diagnosis: Diagnosis) -> str:
     an empty text where nothing of it was read."""
     if diagnosis.selection:
         names = set(diagnosis.selection.names)
-        refuted = [judgement for judgement in filter_judgements(diagnosis.judgements, "ok") if judgement.id in names]
-        return f"ruled out: {'; '.join(list_located_refutations(refuted))}" if refuted else ""
+        judgements = [judgement for judgement in filter_judgements(diagnosis.judgements, "ok") if judgement.id in names]
+        return f"ruled out: {'; '.join(list_located_refutations(judgements))}" if judgements else ""
     facts = ", ".join(list_facts(diagnosis.snapshot))
     if diagnosis.healthy and not diagnosis.has_warnings:
         return f"healthy: {facts}" if facts else "healthy"

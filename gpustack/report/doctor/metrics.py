@@ -32,9 +32,9 @@ def render_metrics(diagnosis: Diagnosis) -> str:
     finding = declare("gpustack_finding", "fault", "host", "layer", "certainty", "class")
     for values in causes[:SERIES]:
         finding.labels(*values).set(1)
-    unexplained = declare("gpustack_unexplained", "state", "host", "layer")
+    unexplained_gauge = declare("gpustack_unexplained", "state", "host", "layer")
     for values in symptoms[:SERIES]:
-        unexplained.labels(*values).set(1)
+        unexplained_gauge.labels(*values).set(1)
     totals: Mapping[str, float] = {
         "gpustack_doctor_findings": len(causes),
         "gpustack_doctor_drift": len(diagnosis.drift),
@@ -55,13 +55,13 @@ def list_causes(diagnosis: Diagnosis) -> list[tuple[str, ...]]:
         for root in diagnosis.roots
         for labels in list_labels(root.id, root.locations)
     ]
-    correlated = [
+    correlated_causes = [
         (*labels, root.certainty, root.severity)
         for root in diagnosis.roots
         for judgement in root.correlated_causes
         for labels in list_labels(judgement.id, (judgement.location,))
     ]
-    return list(dict.fromkeys((*roots, *correlated)))
+    return list(dict.fromkeys((*roots, *correlated_causes)))
 
 
 def list_symptoms(diagnosis: Diagnosis) -> list[tuple[str, ...]]:

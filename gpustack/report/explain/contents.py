@@ -28,7 +28,7 @@ from gpustack.vocabulary.xids import load_xids
 EXIT_CODES = "exit-codes"
 SENTENCE_END = re.compile(r"\.(?: |$)")
 READERS = {METRIC: explain_metric, XID: explain_xid}
-NUMBERED = {"metrics": METRIC, "xids": XID}
+NUMBERED_KINDS = {"metrics": METRIC, "xids": XID}
 HEADINGS = {
     "steps": "Steps, in the order in which they are installed",
     "checks": "Checks",
@@ -73,7 +73,7 @@ def render_contents() -> str:
 
 def render_list(kind: str) -> str:
     """Render the pages of a kind: the name, and the first sentence of the title."""
-    if prefix := NUMBERED.get(kind):
+    if prefix := NUMBERED_KINDS.get(kind):
         entries = [(name, title) for name, title in list_numbered_pages() if name.startswith(f"{prefix} ")]
     else:
         entries = list(list_sections()[kind].items())

@@ -14,7 +14,7 @@ from gpustack.vocabulary.recorded_series import load_recorded_series
 from gpustack.vocabulary.xids import ACTIONS, SOURCE, Xid, load_xids
 
 METRIC, XID = "metric", "xid"
-RECORDED = "gpustack:"
+RECORDED_PREFIX = "gpustack:"
 EXPORTER_URL = "https://github.com/NVIDIA/dcgm-exporter/tree/main/internal/pkg/collector"
 FIELDS_URL = "https://docs.nvidia.com/datacenter/dcgm/latest/dcgm-api/dcgm-api-field-ids.html"
 KIND_TEXTS = {
@@ -67,7 +67,7 @@ def explain_metric(query: str) -> str:
 
 def find_similar_metric(query: str, spelling: str) -> str:
     """Find the metric that was meant. An id that is near another one says nothing of it."""
-    if query.startswith(RECORDED):
+    if query.startswith(RECORDED_PREFIX):
         return find_nearest(query, list(load_recorded_series()))
     names = [name for name in index_fields() if not name.isdecimal()]
     return find_nearest(spelling, names) or next((name for name in names if spelling in name), "")

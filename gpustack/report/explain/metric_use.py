@@ -27,7 +27,7 @@ def render_guidance(field: Field) -> Iterator[str]:
 def render_use(field: Field) -> Iterator[str]:
     """Render the recorded series that are of this field alone, and the alerts, panels and verdicts that read it."""
     spellings = set(list_spellings(frozenset({find_original(field).name})))
-    series = [each.name for each in load_recorded_series().values() if each.sources and spellings >= {*each.sources}]
+    series = [rule.name for rule in load_recorded_series().values() if rule.sources and spellings >= {*rule.sources}]
     alerts = [alert for alert, needs in load_alert_needs().items() if any(field.name in words for words in needs)]
     quantity = next((name for name, metric in QUANTITIES.items() if metric == field.name), "")
     verdicts = f"{quantity} of `gpustack profile analyze`; limits: gpustack profile thresholds" if quantity else ""

@@ -11,7 +11,7 @@ from gpustack.report.page import make_environment, render_plots
 from gpustack.report.profile.plot import Line, Plot
 from gpustack.times import DAY, format_day
 
-PAST, P50, P90, P10, LIMIT = 0, 2, 1, 4, 7  # colours
+HISTORY, P50, P90, P10, LIMIT = 0, 2, 1, 4, 7  # colours
 
 
 def render_html(forecast: Forecast, *, inventory: Inventory | None = None) -> str:
@@ -45,7 +45,7 @@ def build_past_lines(pool: PoolForecast, day_count: int) -> Iterator[Line]:
     for number, days in enumerate([list(days) for has_peak, days in stretches if has_peak]):
         peaks = [day.peak for _, day in days if day.peak is not None]
         ends = days[0][0] / day_count, (days[-1][0] + 1) / day_count
-        yield Line("" if number else "demand", peaks, PAST, ends[1], ends[0])
+        yield Line("" if number else "demand", peaks, HISTORY, ends[1], ends[0])
 
 
 def build_outlook_lines(outlook: Outlook, begin: float) -> Iterator[Line]:

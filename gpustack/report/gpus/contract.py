@@ -37,14 +37,14 @@ def render_human(console: Terminal, contract: Contract) -> None:
 def list_missing_fields(contract: Contract) -> Iterator[Row]:
     """List the missing fields that commands read, with everything that reads them, and count the others."""
     missing = [state for state in contract.fields if state.state in ("missing", "blank")]
-    of_commands = [state for state in missing if state.dependents.commands]
-    if of_commands:
+    command_states = [state for state in missing if state.dependents.commands]
+    if command_states:
         yield Row("missing, and what reads them:", "  ")
-    for state in of_commands:
+    for state in command_states:
         yield Row(f"{state.name}: {format_dependents(state)}", "    ")
-    others = [state for state in missing if not state.dependents.commands]
-    if others:
-        yield Row(f"and {format_count(len(others), 'field')} that only alerts and dashboards read: see -o json", "    ")
+    rest = [state for state in missing if not state.dependents.commands]
+    if rest:
+        yield Row(f"and {format_count(len(rest), 'field')} that only alerts and dashboards read: see -o json", "    ")
 
 
 def list_silent_alerts(contract: Contract) -> Iterator[Row]:

@@ -86,9 +86,9 @@ def print_holders(console: Terminal, plan: DrainPlan) -> None:
     ]
     console.print()
     console.print(draw_table(console, ("PID ON /dev/nvidia*", "USER", "COMMAND", "POD"), rows))
-    outside = sum(not holder.pod_uid for holder in plan.holders)
-    if outside:
-        print_text(console, f"outside of pods: {outside}; a drain does not end these processes", "yellow")
+    outside_count = sum(not holder.pod_uid for holder in plan.holders)
+    if outside_count:
+        print_text(console, f"outside of pods: {outside_count}; a drain does not end these processes", "yellow")
 
 
 def print_modules(console: Terminal, plan: DrainPlan) -> None:
@@ -112,9 +112,9 @@ def render_drain(console: Terminal, drain: DrainResult, evidence: str = "") -> N
     console.hide_secrets(drain.plan.snapshot.inventory)
     if drain.only_checked:
         render_plan(console, drain.plan)
-        refused = drain.plan.select("refused")
-        text = f"{format_count(len(refused), 'pod')} refused" if refused else "it can be drained"
-        print_text(console, f"\nchecked only, nothing was changed: {text}", "" if refused else "green")
+        refused_pods = drain.plan.select("refused")
+        text = f"{format_count(len(refused_pods), 'pod')} refused" if refused_pods else "it can be drained"
+        print_text(console, f"\nchecked only, nothing was changed: {text}", "" if refused_pods else "green")
         return
     for remaining_pod in drain.remaining_pods:
         print_field(console, "remains", f"{remaining_pod.resident.pod.full_name}: {remaining_pod.reason}", INDENT)

@@ -12,7 +12,7 @@ from gpustack.profile.analysis import Analysis
 from gpustack.profile.compare import UNITS, Change, Comparison, build_track
 from gpustack.profile.gate import GateResult, select_exit_status
 from gpustack.profile.window import Job
-from gpustack.report.hanging import TIED
+from gpustack.report.hanging import TIED_SPACE
 from gpustack.report.page import make_environment, render_plots
 from gpustack.report.profile import comparison as words
 from gpustack.report.profile.plot import Line, Plot
@@ -103,7 +103,7 @@ def build_environment() -> Environment:
 
 def bind_units(text: str) -> Markup:
     """Bind the numbers of a sentence of gpustack to their units, so that no line is broken between them."""
-    return Markup(TIED.sub("&nbsp;", str(escape(text))))  # noqa: S704 - escaped, and without words of hosts
+    return Markup(TIED_SPACE.sub("&nbsp;", str(escape(text))))  # noqa: S704 - escaped, and without words of hosts
 
 
 def label_quantity(name: str) -> str:

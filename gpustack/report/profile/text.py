@@ -103,8 +103,8 @@ def describe_outliers(usual: Usual) -> str:
 def format_outlier(outlier: tuple[str, float, float, float]) -> str:
     name, *numbers = outlier
     unit = "celsius" if name == "temperature" else "ratio"
-    value, least, most = (format_value(number, unit) for number in numbers)
-    return f"{label_quantity(name)} {value}, usually {least} to {most}"
+    value, minimum, maximum = (format_value(number, unit) for number in numbers)
+    return f"{label_quantity(name)} {value}, usually {minimum} to {maximum}"
 
 
 def format_means(verdict: Verdict, names: Sequence[str] = MEAN_NAMES) -> str:

@@ -20,7 +20,7 @@ from gpustack.report.schema import Document, Shape, TextOrNull
 from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
 
-CHECKED = "checked only, nothing was changed: --check was given, or the spec lacks care.cordon: true"
+CHECK_NOTE = "checked only, nothing was changed: --check was given, or the spec lacks care.cordon: true"
 HEADINGS = ("NODE", "VERDICT", "CORDON", "WHY")
 
 
@@ -55,7 +55,7 @@ def render_human(console: Terminal, care: CareRound, evidence: str = "") -> None
     for node in care.unknown_nodes:
         print_text(console, f"unknown  the verdict on node {node}", "yellow")
     cordoned_count = sum(entry.outcome == "done" for entry in care.entries)
-    summary = CHECKED if care.only_checked else f"{format_count(cordoned_count, 'node')} cordoned"
+    summary = CHECK_NOTE if care.only_checked else f"{format_count(cordoned_count, 'node')} cordoned"
     print_text(console, summary, STYLES["done"] if cordoned_count else "")
     if care.exit_status and evidence:
         print_text(console, f"evidence: {evidence}")

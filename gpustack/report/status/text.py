@@ -37,8 +37,8 @@ def format_row(host: HostStatus) -> tuple[str, ...]:
     absent = UNKNOWN if host.node is None else "-"
     ready = absent if host.ready is None else "yes" if host.ready else "no"
     gpus, driver, allocatable = (
-        UNKNOWN if value is None else str(value or none)
-        for value, none in ((host.gpus, 0), (host.driver, "none"), (host.allocatable, 0))
+        UNKNOWN if value is None else str(value or fallback)
+        for value, fallback in ((host.gpus, 0), (host.driver, "none"), (host.allocatable, 0))
     )
     if host.gpus == 0:
         driver = allocatable = "-"

@@ -15,7 +15,7 @@ from gpustack.exit_status import ExitStatus
 from gpustack.profile.class_ids import Id
 from gpustack.report.explain.contents import (
     HEADINGS,
-    NUMBERED,
+    NUMBERED_KINDS,
     explain_topic,
     find_entries,
     list_sections,
@@ -97,7 +97,7 @@ def test_a_list_has_the_pages_of_one_kind(kind: Kind) -> None:
 
 
 def test_every_kind_of_page_can_be_listed() -> None:
-    assert {*Kind} == {*HEADINGS, *NUMBERED}
+    assert {*Kind} == {*HEADINGS, *NUMBERED_KINDS}
     assert list(HEADINGS) == list(list_sections())
 
 
