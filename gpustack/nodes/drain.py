@@ -50,11 +50,11 @@ class DrainResult:
 
     @property
     def exit_status(self) -> ExitStatus:
-        refused = self.only_checked and self.plan.select("refused")
+        refused_pods = self.only_checked and self.plan.select("refused")
         return select_status(
             interrupted=self.stop_reason == INTERRUPTION,
             failed=self.stop_reason,
-            differs=self.remaining_pods or refused,
+            differs=self.remaining_pods or refused_pods,
             unknown=self.unknown_reason,
         )
 
@@ -109,22 +109,22 @@ class Drain:
         remaining, refusals, unknown_reason = tuple(preview.select("leaves")), dict[str, str](), ""
         is_first = True
         while not (stop_reason := self.find_stop_reason()):
-            round_began = time.monotonic()
+            round_start = time.monotonic()
             try:
                 remaining = select_due(read_residents(self.gather(), ended_pods))
                 unknown_reason = ""
             except UnreachableError as error:
                 unknown_reason = error.reason
-            waited = time.monotonic() - started_at
-            if (not remaining and not unknown_reason) or (waited > self.timeout and not is_first):
+            seconds_passed = time.monotonic() - started_at
+            if (not remaining and not unknown_reason) or (seconds_passed > self.timeout and not is_first):
                 break
             due = [resident.pod for resident in remaining if resident.pod.uid in uids and not resident.pod.leaves]
             if due and not unknown_reason:
                 output, fault = self.writer.run(name, build_eviction_script(due), EVICTION_LIMIT)
                 refusals = {} if fault else parse_refusals(output)
             is_first = False
-            self.report(Event("waiting", name, f"{format_count(len(remaining), 'pod')} left", waited))
-            pause_between_rounds(time.monotonic() - round_began, self.find_stop_reason, PAUSE)
+            self.report(Event("waiting", name, f"{format_count(len(remaining), 'pod')} left", seconds_passed))
+            pause_between_rounds(time.monotonic() - round_start, self.find_stop_reason, PAUSE)
         pods = tuple(
             RemainingPod(resident, explain_remaining(resident, uids, refusals, stop_reason))
             for resident in (() if unknown_reason else remaining)

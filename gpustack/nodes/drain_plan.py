@@ -145,10 +145,10 @@ def read_residents(snapshot: Snapshot, ended_pods: Collection[str]) -> tuple[Res
 def refuse_drain(plan: DrainPlan, ended_pods: Sequence[str] = (), words: Sequence[str] = ()) -> None:
     """Raise RolloutError where pods would lose what nobody brings back, and nobody named them. `words` are the command
     that takes their names, `node drain` by default."""
-    if not (refused := plan.select("refused")):
+    if not (refused_residents := plan.select("refused")):
         return
-    reason = "\n".join(f"{resident.pod.full_name}: {resident.reason}" for resident in refused)
-    names = [*ended_pods, *(resident.pod.full_name for resident in refused)]
+    reason = "\n".join(f"{resident.pod.full_name}: {resident.reason}" for resident in refused_residents)
+    names = [*ended_pods, *(resident.pod.full_name for resident in refused_residents)]
     options = [word for name in names for word in ("--end-pod", name)]
     hint = build_command(plan.snapshot.inventory, *(words or ("node", "drain", plan.node.name))).extend(
         *options, note="ends these pods as well"

@@ -89,11 +89,11 @@ def list_live_signs(snapshot: Snapshot, node: NodeRecord, suspects: Collection[s
 def read_lease_age(view: View, node: NodeRecord) -> tuple[datetime, timedelta]:
     """Read when the kubelet of a node was last heard of, and how long ago. Raise FactUnavailable where that is
     unknown."""
-    now, lease = view[LEASE_RENEWAL], view[NODE_LEASES].get(node.name)
-    if now is None or lease is None:
-        missing = "no program of the control plane has a lease" if now is None else "its kubelet has no lease"
+    current_time, lease = view[LEASE_RENEWAL], view[NODE_LEASES].get(node.name)
+    if current_time is None or lease is None:
+        missing = "no program of the control plane has a lease" if current_time is None else "its kubelet has no lease"
         raise FactUnavailable(missing)
     renewed_at = max(time for time in (lease, node.reported_at) if time)
-    if renewed_at > now + timedelta(minutes=1):
+    if renewed_at > current_time + timedelta(minutes=1):
         raise FactUnavailable("its lease is of a later time than those of the control plane: clocks differ")
-    return renewed_at, now - renewed_at
+    return renewed_at, current_time - renewed_at

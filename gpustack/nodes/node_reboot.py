@@ -154,25 +154,25 @@ class NodeReboot:
 
     def wait_for_jobs(self) -> str:
         """Wait until no GPU job is left. Return which ones are left when the time is over."""
-        began = time.monotonic()
+        started_at = time.monotonic()
         while not self.find_stop_reason():
-            round_began = time.monotonic()
+            round_start = time.monotonic()
             if not (jobs := find_gpu_jobs(self.read_plan().residents, self.ended_pods)):
                 return ""
-            waited = round_began - began
-            if waited > self.waits.jobs:
-                return f"GPU jobs still run there after {waited:.0f} s: {describe_jobs(jobs)}"
-            self.report(Event("waiting", self.node, f"GPU jobs: {describe_jobs(jobs)}", waited))
-            pause_between_rounds(time.monotonic() - round_began, self.find_stop_reason, PAUSE)
+            seconds_passed = round_start - started_at
+            if seconds_passed > self.waits.jobs:
+                return f"GPU jobs still run there after {seconds_passed:.0f} s: {describe_jobs(jobs)}"
+            self.report(Event("waiting", self.node, f"GPU jobs: {describe_jobs(jobs)}", seconds_passed))
+            pause_between_rounds(time.monotonic() - round_start, self.find_stop_reason, PAUSE)
         return ""
 
     def complete(self) -> NodeOutcome:
         """Wait until the node is back as it was, and uncordon it where gpustack cordoned it."""
-        began = time.monotonic()
+        started_at = time.monotonic()
         reason = self.wait_until_back(
             lambda snapshot: explain_unfinished(snapshot, self.node, self.host.name, self.record)
         )
-        seconds = time.monotonic() - began
+        seconds = time.monotonic() - started_at
         if reason and (stop_reason := self.find_stop_reason()):
             return NodeOutcome(self.node, self.host.name, "stopped", stop_reason)
         if reason:
@@ -186,9 +186,9 @@ class NodeReboot:
     def wait_until_back(self, explain: Callable[[Snapshot], str]) -> str:
         """Wait until there is nothing to explain any more. Return the last explanation where the time is over or the
         run is stopped."""
-        began = time.monotonic()
+        started_at = time.monotonic()
         while True:
-            round_began = time.monotonic()
+            round_start = time.monotonic()
             try:
                 snapshot = self.gather([*CLUSTER_PROBES, BOOT_IDENTITY], [self.writer.via.name, self.host.name])
                 if View(snapshot, CLUSTER).has_fact(NODE_RECORDS):
@@ -196,11 +196,11 @@ class NodeReboot:
                 reason = explain(snapshot)
             except GpustackError as error:
                 reason = error.reason or error.message
-            waited = time.monotonic() - began
-            if not reason or waited > self.waits.boot or self.find_stop_reason():
+            seconds_passed = time.monotonic() - started_at
+            if not reason or seconds_passed > self.waits.boot or self.find_stop_reason():
                 return reason
-            self.report(Event("waiting", self.node, reason, waited))
-            pause_between_rounds(time.monotonic() - round_began, self.find_stop_reason, PAUSE)
+            self.report(Event("waiting", self.node, reason, seconds_passed))
+            pause_between_rounds(time.monotonic() - round_start, self.find_stop_reason, PAUSE)
 
     def wait_for_boot(self) -> str:
         """Wait until the host has another boot and the API answers. Return the reason where they do not in time."""

@@ -73,11 +73,11 @@ def remove_live_node(plan: RemovalPlan, drain: Drain, reset: Callable[[Removal],
     """Drain the node, then reset its host, which deletes the node. Nothing is reset while a pod is left."""
     assert plan.reset is not None
     started_at = time.monotonic()
-    drained = drain.run(plan.drain, plan.ended_pods)
-    if drained.exit_status != ExitStatus.OK:
-        return NodeRemovalResult(plan, drained, seconds=time.monotonic() - started_at)
+    drain_result = drain.run(plan.drain, plan.ended_pods)
+    if drain_result.exit_status != ExitStatus.OK:
+        return NodeRemovalResult(plan, drain_result, seconds=time.monotonic() - started_at)
     outcome = reset(plan.reset)
-    return NodeRemovalResult(plan, drained, outcome, seconds=time.monotonic() - started_at)
+    return NodeRemovalResult(plan, drain_result, outcome, seconds=time.monotonic() - started_at)
 
 
 def remove_dead_node(plan: RemovalPlan, writer: NodeWriter, read: Callable[[], RemovalPlan]) -> NodeRemovalResult:

@@ -40,8 +40,8 @@ def parse_reboot_record(text: str) -> RebootRecord | None:
         document = load_json(text)
         devices = {str(resource): int(count) for resource, count in document["devices"].items()}
         host, boot, author, time = (str(document[key]) for key in ("host", "boot", "author", "begun_at"))
-        has_exporter, cordoned = bool(document["has_exporter"]), bool(document.get("cordoned"))
-        return RebootRecord(host, boot, devices, has_exporter, author, time, cordoned)
+        has_exporter, was_cordoned = bool(document["has_exporter"]), bool(document.get("cordoned"))
+        return RebootRecord(host, boot, devices, has_exporter, author, time, was_cordoned)
     except UNREADABLE:
         return None
 

@@ -50,9 +50,9 @@ def explain_unfinished(snapshot: Snapshot, name: str, host: str, record: RebootR
 
 def describe_lost_devices(before: Mapping[str, int], current: Mapping[str, int]) -> str:
     """Describe the GPUs that are no longer allocatable; empty where there are as many as before."""
-    lost = [
+    lost_devices = [
         f"{current.get(resource, 0)} of {count} {resource}"
         for resource, count in sorted(before.items())
         if current.get(resource, 0) < count
     ]
-    return f"it offers {', '.join(lost)}" if lost else ""
+    return f"it offers {', '.join(lost_devices)}" if lost_devices else ""

@@ -77,8 +77,10 @@ class RebootResult:
 
     def suggest_evictions(self) -> Hint:
         """Return the command that evicts the pods for which nodes were skipped as well, or NO_HINT."""
-        skipped = {outcome.node for outcome in self.outcomes if outcome.outcome == "skipped"}
-        refusals = {target.node.name: target.refusals for target in self.plan.targets if target.node.name in skipped}
+        skipped_nodes = {outcome.node for outcome in self.outcomes if outcome.outcome == "skipped"}
+        refusals = {
+            target.node.name: target.refusals for target in self.plan.targets if target.node.name in skipped_nodes
+        }
         options = [word for pods in refusals.values() for pod in pods for word in ("--end-pod", pod.pod.full_name)]
         names = [name for name, pods in refusals.items() if pods]
         command = build_command(self.plan.snapshot.inventory, "node", "reboot", *names)

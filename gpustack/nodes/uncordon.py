@@ -23,8 +23,8 @@ def refuse_foreign_cordon(snapshot: Snapshot, node: NodeRecord) -> None:
     """Raise RolloutError for a node that somebody else cordoned."""
     if classify_cordon(node) != "others":
         return
-    who = node.cordon_manager or "nobody whom the API names"
-    reason = f"spec.unschedulable was last set by {who}, and gpustack has no record of a cordon of its own."
+    manager = node.cordon_manager or "nobody whom the API names"
+    reason = f"spec.unschedulable was last set by {manager}, and gpustack has no record of a cordon of its own."
     hint = build_command(snapshot.inventory, "node", "uncordon", node.name).extend(
         "--foreign", note="only where whoever cordoned it agrees"
     )
