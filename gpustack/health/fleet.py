@@ -24,12 +24,12 @@ from gpustack.metrics.gpus import Gpu, Owner
 from gpustack.metrics.readings import Reading, Readings
 
 SILENT = "it sent values before and sends none now; `gpustack doctor` asks its host"
-LOST = Sign("driver", "reboot", "the exporter sends values of other GPUs of the node and none of this one")
+LOST_SIGN = Sign("driver", "reboot", "the exporter sends values of other GPUs of the node and none of this one")
 """The sign of a GPU that the driver does not list any more. NVIDIA's action for one that has fallen off the bus (Xid
 79) is a restart of the host."""
 FRESH_SECONDS = 75
 """The age of values after which a GPU counts as silent: an exporter is scraped once a minute or more often."""
-UNWELL: tuple[Verdict, ...] = ("restart-app", "reset", "reboot", "replace")
+FAULT_VERDICTS: tuple[Verdict, ...] = ("restart-app", "reset", "reboot", "replace")
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Health:
     @property
     def exit_status(self) -> ExitStatus:
         verdicts = {*(gpu.verdict for gpu in self.gpus), *(node.verdict for node in self.nodes)}
-        return select_status(differs=verdicts & set(UNWELL), unknown="unknown" in verdicts)
+        return select_status(differs=verdicts & set(FAULT_VERDICTS), unknown="unknown" in verdicts)
 
 
 def build_health(sources: Sources) -> Health:
@@ -95,9 +95,9 @@ def group_silent_gpus(sources: Sources, boards: Collection[str]) -> dict[str, li
     silent: dict[str, Gpu] = {}
     for reading in sources.readings.newest:
         silent[reading.gpu.key[0]] = replace(reading.gpu, instance="", profile="")
-    for heard in sources.heard_gpus:
-        if heard.node in sources.offers:
-            silent.setdefault(heard.uuid, Gpu(heard.node, "", heard.uuid, model=heard.model))
+    for heard_gpu in sources.heard_gpus:
+        if heard_gpu.node in sources.offers:
+            silent.setdefault(heard_gpu.uuid, Gpu(heard_gpu.node, "", heard_gpu.uuid, model=heard_gpu.model))
     by_node: dict[str, list[GpuHealth]] = {}
     for uuid, gpu in silent.items():
         if uuid not in boards:
@@ -183,19 +183,19 @@ def judge_silent_gpu(silent: GpuHealth, other_signs: Sequence[Sign], *, is_alone
     """Judge a GPU that sends nothing. It is lost where other GPUs of the node send values, and the kubelet withholds it
     or the kernel log names it, and else unknown: `is_alone` tells that nothing is heard of the node, which may have no
     exporter, and a GPU that somebody removed is neither withheld nor named."""
-    signs = (LOST, *other_signs)
+    signs = (LOST_SIGN, *other_signs)
     verdict, reason = judge_signs(signs)
-    if is_alone or verdict not in UNWELL:
+    if is_alone or verdict not in FAULT_VERDICTS:
         return replace(silent, signs=tuple(other_signs))
     return replace(silent, verdict=verdict, reason=reason, signs=signs)
 
 
 def judge_gpu(gpu: Gpu, board: Sequence[Reading], signs: Sequence[Sign], owners: tuple[Owner, ...]) -> GpuHealth:
     verdict, reason = judge_signs(signs)
-    shown = tuple(dict.fromkeys(signs))
+    shown_signs = tuple(dict.fromkeys(signs))
     if verdict != "ok":
-        shown = tuple(sign for sign in shown if sign.verdict != "ok") or shown
-    return GpuHealth(gpu, owners, verdict, reason, shown, max(reading.time for reading in board))
+        shown_signs = tuple(sign for sign in shown_signs if sign.verdict != "ok") or shown_signs
+    return GpuHealth(gpu, owners, verdict, reason, shown_signs, max(reading.time for reading in board))
 
 
 def select_gpus(health: Health, *, node: str = "", gpu: str = "") -> Health:
@@ -208,7 +208,7 @@ def select_gpus(health: Health, *, node: str = "", gpu: str = "") -> Health:
     ]
     nodes = () if gpu else tuple(entry for entry in health.nodes if node in ("", entry.node))
     if not entries and not nodes:
-        known = ", ".join(entry.node for entry in health.nodes)
+        node_names = ", ".join(entry.node for entry in health.nodes)
         message = f"There is no GPU{f' {gpu}' if gpu else ''}{f' of node {node}' if node else ''}."
-        raise UsageError("gpu-unknown", message, f"Nodes with GPUs are: {known}.")
+        raise UsageError("gpu-unknown", message, f"Nodes with GPUs are: {node_names}.")
     return replace(health, gpus=tuple(entries), nodes=nodes)

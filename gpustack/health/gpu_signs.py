@@ -13,7 +13,9 @@ from gpustack.vocabulary.xids import load_xids
 STATUS = "DCGM_EXP_GPU_HEALTH_STATUS"
 RECENT_XIDS = "DCGM_EXP_XID_ERRORS_COUNT"
 FIELDS = (ACTION, *FAILURE_FLAGS, *PENDING_FLAGS, XID, RECENT_XIDS, STATUS)
-ASKED: dict[int, Verdict] = {1: "reset", 2: "reboot", 3: "reset", 4: "reset", 5: "watch", 6: "reset", 7: "reboot"}
+ACTION_VERDICTS: dict[int, Verdict] = {
+    1: "reset", 2: "reboot", 3: "reset", 4: "reset", 5: "watch", 6: "reset", 7: "reboot",
+}  # fmt: skip
 """Verdicts by the driver's recovery action. After 3, a drain of peer-to-peer traffic, the driver names another one
 (NVIDIA, GPU memory error management, "Recovery action flag")."""
 XID_VERDICTS: dict[str, Verdict] = {
@@ -62,7 +64,7 @@ def read_driver(name: str, value: int) -> Sign:
     if not value:
         return Sign("driver", "ok")
     if name == ACTION:
-        return Sign("driver", ASKED.get(value, "watch"), describe_action(value))
+        return Sign("driver", ACTION_VERDICTS.get(value, "watch"), describe_action(value))
     return Sign("driver", "replace" if name in FAILURE_FLAGS else "reset", {**FAILURE_FLAGS, **PENDING_FLAGS}[name])
 
 
@@ -94,14 +96,14 @@ def read_watch(reading: Reading) -> Sign:
     if reading.value <= PASS_VALUE:
         return Sign("dcgm", "ok")
     code = next((part for part in reading.part if part.startswith("DCGM_FR_")), "")
-    known = load_health_codes().get(code)
-    if known is None:
+    entry = load_health_codes().get(code)
+    if entry is None:
         return Sign("dcgm", "watch", f"a health watch of DCGM: {code or 'no code'}, which is not known here")
-    if not known.verdict:
+    if not entry.verdict:
         return Sign("dcgm", "ok")
     if reading.value < FAILURE_VALUE:
-        return Sign(cast(Source, known.origin), "watch", f"a health watch of DCGM warns: {code}")
-    return Sign(cast(Source, known.origin), cast(Verdict, known.verdict), f"a health watch of DCGM fails: {code}")
+        return Sign(cast(Source, entry.origin), "watch", f"a health watch of DCGM warns: {code}")
+    return Sign(cast(Source, entry.origin), cast(Verdict, entry.verdict), f"a health watch of DCGM fails: {code}")
 
 
 def limit_xid(sign: Sign, *, is_shared: bool) -> Sign:

@@ -28,12 +28,12 @@ def read_host_sources(snapshot: Snapshot) -> HostSources:
     view = View(snapshot, CLUSTER)
     devices = read_fact(view, DEVICE_HEALTH, DEVICES, doubts) or ()
     records = read_fact(view, NODE_RECORDS, PROOFS, doubts) or ()
-    proven = {record.name: parse_proven_gpus(record.proof_record) for record in records}
+    proven_gpus = {record.name: parse_proven_gpus(record.proof_record) for record in records}
     unready_nodes = {record.name for record in records if not record.ready}
     return HostSources(
         logs,
         {device.uuid: forget_health(device) if device.node in unready_nodes else device for device in devices},
-        {name: gpus for name, gpus in proven.items() if gpus},
+        {name: gpus for name, gpus in proven_gpus.items() if gpus},
         tuple(doubts),
     )
 

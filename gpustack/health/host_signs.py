@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PROGRAM_SECONDS, LOG_SECONDS = 300, 86_400
 """The ages after which an Xid in the kernel log says nothing more: that of a program, and any other one."""
-WHOLE = "GPU-"
+GPU_PREFIX = "GPU-"
 
 
 def shorten_bus(bus: str) -> str:
@@ -67,7 +67,7 @@ def describe_device(device: "DeviceHealth") -> Sign:
 
 def find_proof_signs(gpu: Gpu, proven_gpus: "ProvenGpus | None") -> Iterator[Sign]:
     """Find whether a GPU is another one than those of the last proof of its node. MIG instances are not recorded."""
-    if proven_gpus and gpu.uuid.startswith(WHOLE) and proven_gpus.find_unproven([gpu.uuid]):
+    if proven_gpus and gpu.uuid.startswith(GPU_PREFIX) and proven_gpus.find_unproven([gpu.uuid]):
         yield Sign("proof", "watch", f"it is not among the GPUs of the last proof, at {proven_gpus.moment}")
 
 

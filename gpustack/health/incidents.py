@@ -32,8 +32,8 @@ def find_incidents(readings: Iterable[Reading]) -> tuple[Incident, ...]:
             for part in reading.part:
                 if part.isdecimal() and int(part):
                     nodes_by_code.setdefault(int(part), set()).add(reading.gpu.node)
-    shared = {code: nodes for code, nodes in nodes_by_code.items() if len(nodes) >= LEAST_NODES}
-    return tuple(Incident(code, tuple(sorted(nodes))) for code, nodes in sorted(shared.items()))
+    shared_codes = {code: nodes for code, nodes in nodes_by_code.items() if len(nodes) >= LEAST_NODES}
+    return tuple(Incident(code, tuple(sorted(nodes))) for code, nodes in sorted(shared_codes.items()))
 
 
 def find_logged_incidents(lines_by_node: "Mapping[str, Iterable[XidLine]]") -> tuple[Incident, ...]:
@@ -47,8 +47,8 @@ def find_logged_incidents(lines_by_node: "Mapping[str, Iterable[XidLine]]") -> t
     incidents = []
     for code, entries in sorted(points.items()):
         shared_points = find_shared_points(sorted(entries))
-        others = {node for age, node in entries if (age, node) not in shared_points}
-        if nodes := {node for _, node in shared_points} - others:
+        other_nodes = {node for age, node in entries if (age, node) not in shared_points}
+        if nodes := {node for _, node in shared_points} - other_nodes:
             incidents.append(Incident(code, tuple(sorted(nodes))))
     return tuple(incidents)
 
@@ -57,16 +57,16 @@ def find_shared_points(entries: Sequence[tuple[int, str]]) -> set[tuple[int, str
     """Find the entries, of ages in their order and nodes, that lie in a window with at least LEAST_NODES nodes."""
     shared_points: set[tuple[int, str]] = set()
     counts: Counter[str] = Counter()
-    start = marked = 0
+    start = added_end = 0
     for end, (age, node) in enumerate(entries, start=1):
         counts[node] += 1
         while entries[start][0] < age - WINDOW_SECONDS:
             counts[entries[start][1]] -= 1
             start += 1
         if len(+counts) >= LEAST_NODES:
-            marked = max(start, marked)
-            shared_points.update(entries[marked:end])
-            marked = end
+            added_end = max(start, added_end)
+            shared_points.update(entries[added_end:end])
+            added_end = end
     return shared_points
 
 

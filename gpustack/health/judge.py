@@ -32,23 +32,23 @@ class GpuHealth:
 def judge_signs(signs: Sequence[Sign]) -> tuple[Verdict, str]:
     """Judge signs of one GPU, and give the reason of a verdict that no sign has. What ends the work of a whole node
     needs LEAST_SOURCES sources; the strongest that they ask for counts. The proof says nothing of the health now."""
-    known = [sign for sign in signs if sign.verdict != "unknown"]
-    faults = [sign for sign in known if sign.verdict != "ok" and sign.source != "proof"]
-    heavy = [sign for sign in faults if find_rank(sign.verdict) > find_rank("unknown")]
-    if len({sign.source for sign in heavy}) >= LEAST_SOURCES:
-        return select_worst(sign.verdict for sign in heavy), ""
-    if heavy:
-        (source,) = {sign.source for sign in heavy}
-        asked = select_worst(sign.verdict for sign in heavy)
-        lighter = select_worst(("watch", *(sign.verdict for sign in faults if sign not in heavy)))
-        return lighter, f"{asked} is asked for by {SOURCES[source]} alone, and a second source is needed"
+    known_signs = [sign for sign in signs if sign.verdict != "unknown"]
+    faults = [sign for sign in known_signs if sign.verdict != "ok" and sign.source != "proof"]
+    heavy_signs = [sign for sign in faults if find_rank(sign.verdict) > find_rank("unknown")]
+    if len({sign.source for sign in heavy_signs}) >= LEAST_SOURCES:
+        return select_worst(sign.verdict for sign in heavy_signs), ""
+    if heavy_signs:
+        (source,) = {sign.source for sign in heavy_signs}
+        request = select_worst(sign.verdict for sign in heavy_signs)
+        lighter_verdict = select_worst(("watch", *(sign.verdict for sign in faults if sign not in heavy_signs)))
+        return lighter_verdict, f"{request} is asked for by {SOURCES[source]} alone, and a second source is needed"
     if faults:
         return select_worst(sign.verdict for sign in faults), ""
-    spoken = sorted({sign.source for sign in known} - {"proof"})
-    if len(spoken) < LEAST_SOURCES:
-        names = " and ".join(SOURCES[source] for source in spoken) or "no source"
+    known_sources = sorted({sign.source for sign in known_signs} - {"proof"})
+    if len(known_sources) < LEAST_SOURCES:
+        names = " and ".join(SOURCES[source] for source in known_sources) or "no source"
         return "unknown", f"{names} said something of its health, and two are needed"
-    return select_worst(sign.verdict for sign in known), ""
+    return select_worst(sign.verdict for sign in known_signs), ""
 
 
 def select_worst(verdicts: Iterable[Verdict]) -> Verdict:

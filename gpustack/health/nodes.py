@@ -9,7 +9,7 @@ from gpustack.health.judge import GpuHealth, select_worst
 from gpustack.health.sign import Verdict
 from gpustack.health.sources import NodeOffer, Sources
 
-WHOLE, UNSHARED = "nvidia_com_gpu", "none"
+GPU_RESOURCE, NO_SHARING = "nvidia_com_gpu", "none"
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,13 @@ class NodeHealth:
 def judge_node(name: str, gpus: Collection[GpuHealth], sources: Sources) -> NodeHealth:
     offer = sources.find_offer(name)
     count = sum(gpu.time is not None for gpu in gpus)
-    is_whole = sources.sharing.get(name) == UNSHARED and name not in sources.divided_nodes
+    is_whole = sources.sharing.get(name) == NO_SHARING and name not in sources.divided_nodes
     notes = [*find_notes(gpus, count, offer, is_whole=is_whole), *find_host_notes(name, gpus, count, sources.hosts)]
     if name in sources.unready_nodes:
         notes.append(("watch", "it is not Ready, so that what its kubelet said last does not count"))
     verdict = select_worst([*(gpu.verdict for gpu in gpus), *(verdict for verdict, _ in notes)])
-    cordoned = name in sources.cordoned_nodes if name in sources.offers else None
-    return NodeHealth(name, verdict, tuple(reason for _, reason in notes), count, cordoned)
+    is_cordoned = name in sources.cordoned_nodes if name in sources.offers else None
+    return NodeHealth(name, verdict, tuple(reason for _, reason in notes), count, is_cordoned)
 
 
 def find_notes(
@@ -44,12 +44,12 @@ def find_notes(
     if not count:
         yield "unknown", "no exporter sends values of its GPUs"
         return
-    whole_count = offer.capacity.get(WHOLE, 0)
+    whole_count = offer.capacity.get(GPU_RESOURCE, 0)
     if is_whole and count < whole_count:
         yield "unknown", f"{count} of {format_count(whole_count, 'GPU')} send values"
     if offer.withheld_count and not any(sign.source == "kubelet" for gpu in gpus for sign in gpu.signs):
-        offered = f"the kubelet does not offer {offer.withheld_count} of {offer.capacity_count}"
-        yield "watch", f"{offered}, and no fault of a GPU says which"
+        shortfall = f"the kubelet does not offer {offer.withheld_count} of {offer.capacity_count}"
+        yield "watch", f"{shortfall}, and no fault of a GPU says which"
 
 
 def find_host_notes(
@@ -57,10 +57,10 @@ def find_host_notes(
 ) -> Iterator[tuple[Verdict, str]]:
     """Find proven GPUs that nothing is heard of, and unhealthy devices, such as MIG instances, that are no GPU here."""
     uuids = {entry.gpu.uuid for entry in gpus}
-    if count and (proven := hosts.proven_gpus.get(name)) and (missing := proven.find_missing(uuids)):
+    if count and (proven_gpus := hosts.proven_gpus.get(name)) and (missing := proven_gpus.find_missing(uuids)):
         yield (
             "watch",
-            f"{', '.join(sorted(missing))} of the last proof, at {proven.moment}, sent no values within a day",
+            f"{', '.join(sorted(missing))} of the last proof, at {proven_gpus.moment}, sent no values within a day",
         )
     for device in hosts.devices.values():
         if device.node == name and device.uuid not in uuids and device.health == "Unhealthy":

@@ -17,10 +17,10 @@ from gpustack.vocabulary.memory import MEMORY
 FIELDS = (*HEALTH_FIELDS, f"{DEV}GPU_TEMP", UTILISATION, *MEMORY)
 """The fields that say something of health, and those by which a GPU is known to be there."""
 RESOURCES = 'resource=~"nvidia_com_(gpu|gpu_shared|mig_.+)"'
-OFFERED = f'{{__name__=~"kube_node_status_(capacity|allocatable)",{RESOURCES}}}'
-CORDONED = "kube_node_spec_unschedulable == 1"
-UNREADY = 'kube_node_status_condition{condition="Ready",status="true"} == 0'
-HEARD = (
+OFFER_QUERY = f'{{__name__=~"kube_node_status_(capacity|allocatable)",{RESOURCES}}}'
+CORDON_QUERY = "kube_node_spec_unschedulable == 1"
+UNREADY_QUERY = 'kube_node_status_condition{condition="Ready",status="true"} == 0'
+HEARD_QUERY = (
     "max by (node, UUID, modelName) ("
     "max_over_time(gpustack:gpu:info[30m]) or max_over_time(gpustack:gpu_heard:max30m[1d]))"
     " unless on (node) gpustack:node_gpus:count >= max_over_time(gpustack:node_gpus:count[1d])"
@@ -85,7 +85,7 @@ class Sources:
 def read_sources(prometheus: Prometheus, hosts: HostSources = NO_HOSTS) -> Sources:
     """Read the sources in Prometheus, beside those of hosts. Raise MissingDataError where it knows of no GPU."""
     time = prometheus.fetch_time()
-    offers = build_offers(prometheus.query_instant(OFFERED))
+    offers = build_offers(prometheus.query_instant(OFFER_QUERY))
     try:
         readings = query_readings(prometheus, FIELDS)
     except MissingDataError as error:
@@ -95,15 +95,15 @@ def read_sources(prometheus: Prometheus, hosts: HostSources = NO_HOSTS) -> Sourc
     return Sources(
         readings,
         offers,
-        list_nodes(prometheus.query_instant(CORDONED)),
+        list_nodes(prometheus.query_instant(CORDON_QUERY)),
         query_sharing(prometheus),
         tuple(
             HeardGpu(*(series.labels.get(name, "") for name in ("node", "UUID", "modelName")))
-            for series in prometheus.query_instant(HEARD)
+            for series in prometheus.query_instant(HEARD_QUERY)
         ),
         time,
         hosts,
-        list_nodes(prometheus.query_instant(UNREADY)),
+        list_nodes(prometheus.query_instant(UNREADY_QUERY)),
     )
 
 
@@ -118,6 +118,6 @@ def build_offers(series_list: tuple[Series, ...]) -> dict[str, NodeOffer]:
         capacity, allocatable = counts.setdefault(series.labels.get("node", ""), ({}, {}))
         count = series.find_newest_count()
         if count is not None:
-            chosen = capacity if series.labels.get("__name__", "").endswith("capacity") else allocatable
-            chosen[series.labels.get("resource", "")] = count
+            kind_counts = capacity if series.labels.get("__name__", "").endswith("capacity") else allocatable
+            kind_counts[series.labels.get("resource", "")] = count
     return {node: NodeOffer(capacity, allocatable) for node, (capacity, allocatable) in counts.items() if node}

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Mapping
 from gpustack.gpus.device import is_serious
 from gpustack.gpus.fleet import ACTION, FAILURE_FLAGS, PENDING_FLAGS, SHARING_STRATEGIES
 from gpustack.gpus.queries import STRATEGY
-from gpustack.health.gpu_signs import ASKED, describe_xid
+from gpustack.health.gpu_signs import ACTION_VERDICTS, describe_xid
 from gpustack.health.incidents import LEAST_NODES
 from gpustack.health.judge import LEAST_SOURCES
 from gpustack.health.sign import VERDICTS, Verdict, find_rank
-from gpustack.health.sources import HEARD, RESOURCES
+from gpustack.health.sources import HEARD_QUERY, RESOURCES
 from gpustack.vocabulary.health_codes import FAILURE_VALUE, PASS_VALUE, load_health_codes
 from gpustack.vocabulary.xids import load_xids
 from scripts.values.gpu_rules import BOARD, LAST_XID, MIG, XID_REPORTS
@@ -66,7 +66,7 @@ def match(label: str, operator: str, codes: Iterable[str]) -> str:
 
 def build_driver_rules() -> list[Rule]:
     action = RECORD_NAMES[ACTION]
-    action_ranks = [f"({action} == {value}) * 0 + {find_rank(verdict)}" for value, verdict in ASKED.items()]
+    action_ranks = [f"({action} == {value}) * 0 + {find_rank(verdict)}" for value, verdict in ACTION_VERDICTS.items()]
     return [
         Rule(
             SIGN,
@@ -192,7 +192,7 @@ def build_kubelet_rules() -> list[Rule]:
     return [
         Rule(
             SILENT_GPUS,
-            f"(\n{pad_lines(HEARD)}\n)\nunless on (UUID) gpustack:gpu:info\nand on (node) {capacity}",
+            f"(\n{pad_lines(HEARD_QUERY)}\n)\nunless on (UUID) gpustack:gpu:info\nand on (node) {capacity}",
             comment="GPUs of nodes with GPUs that were heard of within a day, and are not now.",
         ),
         Rule(
