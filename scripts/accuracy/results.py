@@ -51,9 +51,11 @@ def read_results(path: Path) -> dict[str, Result]:
 def save_result(path: Path, result: Result) -> None:
     """Save a result beside those that another run, on another lab, has saved meanwhile."""
     results = read_results(path) | {result.name: result}
-    fresh = path.with_suffix(".new")
-    fresh.write_text("".join(json.dumps(asdict(results[name]), ensure_ascii=False) + "\n" for name in sorted(results)))
-    fresh.replace(path)
+    new_file = path.with_suffix(".new")
+    new_file.write_text(
+        "".join(json.dumps(asdict(results[name]), ensure_ascii=False) + "\n" for name in sorted(results))
+    )
+    new_file.replace(path)
 
 
 def compute_code(case: Case) -> str:

@@ -13,12 +13,16 @@ from scripts.accuracy.results import NO_LAB_FIX, PERSON, ROOT, Result
 def render_table(results: Mapping[str, Result]) -> str:
     """Render the score, then each case. A result without its code is one that could not be made."""
     played_results = [results[name] for name in order_names(results) if results[name].code]
-    healthy = [result for result in played_results if not result.faults]
-    singles = [result for result in played_results if result.faults and PAIR not in result.name]
-    pairs = [result for result in played_results if PAIR in result.name]
+    healthy_results = [result for result in played_results if not result.faults]
+    single_results = [result for result in played_results if result.faults and PAIR not in result.name]
+    pair_results = [result for result in played_results if PAIR in result.name]
     page = f"{datetime.now(UTC):%Y-%m-%d}, commit {read_commit()}:\n\n" + "".join(
         format_score(title, group_results)
-        for title, group_results in (("Single faults", singles), ("Pairs", pairs), ("Healthy variants", healthy))
+        for title, group_results in (
+            ("Single faults", single_results),
+            ("Pairs", pair_results),
+            ("Healthy variants", healthy_results),
+        )
         if group_results
     )
     fix_results = [result for result in played_results if result.fix_outcome not in ("", PERSON, NO_LAB_FIX)]
@@ -27,7 +31,7 @@ def render_table(results: Mapping[str, Result]) -> str:
     if fix_results:
         page += f"- `doctor --fix`: {fixed_count} of {len(fix_results)} fixed, and doctor healthy after it; "
         page += f"{manual_count} as they were made are for a person, and nothing was changed.\n"
-    unplayed_names = [name for name in read_injectors() if name not in {single.name for single in singles}]
+    unplayed_names = [name for name in read_injectors() if name not in {single.name for single in single_results}]
     page += f"- Not played yet: {', '.join(f'`{name}`' for name in unplayed_names)}.\n" if unplayed_names else ""
     page += "\n| fault | exact | roots found | unexplained | seconds | folded | `--fix` | what the first rests on |\n"
     return f"{page}|---|---|---|---|---|---|---|---|\n" + "".join(format_row(result) for result in played_results)

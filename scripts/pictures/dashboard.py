@@ -36,9 +36,9 @@ def build_dashboard(name: str, server: Prometheus) -> dict[str, Any]:
         re.sub(r"\$(?:\{(\w+)\}|(\w+))", lambda match: fill_variable(match, choices), text)
     )
     for panel in board["panels"]:
-        several = len(panel.get("targets", [])) > 1
+        has_several = len(panel.get("targets", [])) > 1
         panel["frames"] = [
-            frame for target in panel.get("targets", []) for frame in build_frames(target, server, several=several)
+            frame for target in panel.get("targets", []) for frame in build_frames(target, server, several=has_several)
         ]
     return board | {"chosen": CHOICES[name], "from": server.begin * 1000, "to": server.end * 1000}
 

@@ -41,18 +41,18 @@ def compute_gauges(gpu: Gpu, minute: float) -> dict[str, float]:
 
 
 def compute_activity(parts: Mapping[str, float], load: float) -> dict[str, float]:
-    part = {name: parts.get(name, 0.0) for name in ("GR_ENGINE", "SM", "OCCUPANCY", "TENSOR", "DRAM")}
-    traffic = part["TENSOR"]
+    activity = {name: parts.get(name, 0.0) for name in ("GR_ENGINE", "SM", "OCCUPANCY", "TENSOR", "DRAM")}
+    traffic = activity["TENSOR"]
     return {
-        f"{P}GR_ENGINE_ACTIVE": part["GR_ENGINE"],
-        f"{P}SM_ACTIVE": part["SM"],
-        f"{P}SM_OCCUPANCY": part["OCCUPANCY"],
-        f"{P}PIPE_TENSOR_ACTIVE": part["TENSOR"],
-        f"{P}DRAM_ACTIVE": part["DRAM"],
-        f"{P}PIPE_FP32_ACTIVE": part["SM"] * 0.22,
-        f"{P}PIPE_FP16_ACTIVE": part["SM"] * 0.04,
-        f"{D}GPU_UTIL": min(100.0, 120 * part["GR_ENGINE"]),
-        f"{D}MEM_COPY_UTIL": 90 * part["DRAM"],
+        f"{P}GR_ENGINE_ACTIVE": activity["GR_ENGINE"],
+        f"{P}SM_ACTIVE": activity["SM"],
+        f"{P}SM_OCCUPANCY": activity["OCCUPANCY"],
+        f"{P}PIPE_TENSOR_ACTIVE": activity["TENSOR"],
+        f"{P}DRAM_ACTIVE": activity["DRAM"],
+        f"{P}PIPE_FP32_ACTIVE": activity["SM"] * 0.22,
+        f"{P}PIPE_FP16_ACTIVE": activity["SM"] * 0.04,
+        f"{D}GPU_UTIL": min(100.0, 120 * activity["GR_ENGINE"]),
+        f"{D}MEM_COPY_UTIL": 90 * activity["DRAM"],
         f"{D}ENC_UTIL": 60 * load,
         f"{D}DEC_UTIL": 5 * load,
         f"{P}PCIE_TX_BYTES": 1.1e9 * load + 2e6,

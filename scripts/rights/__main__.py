@@ -48,7 +48,7 @@ def main() -> None:
     if options.objects:
         sys.stdout.write(describe(parse_documents(options.objects.read_text())))
         return
-    files = {name: rest for name, _, rest in (word.partition("=") for word in [*options.chart, *options.manifest])}
+    files = {name: value for name, _, value in (word.partition("=") for word in [*options.chart, *options.manifest])}
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         chart_objects = {chart: render_chart(chart, files.get(chart.name, ""), folder) for chart in list_charts()}

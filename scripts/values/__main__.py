@@ -68,12 +68,12 @@ def render_files() -> dict[Path, str]:
 
 
 def main(*, check: bool) -> int:
-    stale = [path for path, text in render_files().items() if not path.is_file() or path.read_text() != text]
-    for path in stale:
+    stale_paths = [path for path, text in render_files().items() if not path.is_file() or path.read_text() != text]
+    for path in stale_paths:
         if not check:
             path.write_text(render_files()[path])
         sys.stderr.write(f"{'differs' if check else 'written'}: {path}\n")
-    return int(check and bool(stale))
+    return int(check and bool(stale_paths))
 
 
 if __name__ == "__main__":

@@ -66,11 +66,11 @@ BOARDS = (
 
 def render_page() -> str:
     """Render docs/alerts.md with the table of today. Raise ValueError where its marks are not there once each."""
-    before, _, rest = PAGE.read_text().partition(BEGIN)
-    _, mark, after = rest.partition(END)
-    if not mark or END in after:
+    head, _, tail = PAGE.read_text().partition(BEGIN)
+    _, mark, foot = tail.partition(END)
+    if not mark or END in foot:
         raise ValueError(f"{PAGE} needs one line {BEGIN} and, behind it, one line {END}")
-    return f"{before}{BEGIN}\n\n{render_table()}\n{END}{after}"
+    return f"{head}{BEGIN}\n\n{render_table()}\n{END}{foot}"
 
 
 def render_table() -> str:

@@ -66,14 +66,14 @@ def join_team(expr: str) -> str:
 
 
 def build_team_rule() -> Rule:
-    of_pod = replace_label(f'kube_pod_labels{{{TEAM_LABEL}!=""}}', "team", TEAM_LABEL)
-    of_space = replace_label(f'kube_namespace_labels{{{TEAM_LABEL}!=""}}', "team", TEAM_LABEL)
+    pod_teams = replace_label(f'kube_pod_labels{{{TEAM_LABEL}!=""}}', "team", TEAM_LABEL)
+    namespace_teams = replace_label(f'kube_namespace_labels{{{TEAM_LABEL}!=""}}', "team", TEAM_LABEL)
     return Rule(
         series.TEAM,
-        f"topk by (namespace, pod) (1,\n  max by (namespace, pod, team) (\n{pad_lines(pad_lines(of_pod))}\n  )\n)\n"
+        f"topk by (namespace, pod) (1,\n  max by (namespace, pod, team) (\n{pad_lines(pad_lines(pod_teams))}\n  )\n)\n"
         "or on (namespace, pod)\n"
         f"max by (namespace, pod) ({REQUESTS}{{{GPUS}}} * 0 + 1)\n* on (namespace) group_left (team)\n"
-        f"topk by (namespace) (1,\n  max by (namespace, team) (\n{pad_lines(pad_lines(of_space))}\n  )\n)",
+        f"topk by (namespace) (1,\n  max by (namespace, team) (\n{pad_lines(pad_lines(namespace_teams))}\n  )\n)",
         comment="One team a pod, also in the moment when two scrapes differ.",
     )
 

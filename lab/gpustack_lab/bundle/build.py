@@ -67,9 +67,9 @@ def build(
         composer = Composer(cache, versions, architecture, signer, report, keda=keda)
         composition = composer.compose(kubernetes_versions)
         draft = _build_manifest(source, kubernetes_versions, signer, composer, composition)
-        fresh = tree.write(directory, composition, signing.export_public_key(signer), draft, signer)
-        if fresh is not None:
-            write_file(directory / manifest.FILE, manifest.dump(fresh), readers="umask")
+        new_manifest = tree.write(directory, composition, signing.export_public_key(signer), draft, signer)
+        if new_manifest is not None:
+            write_file(directory / manifest.FILE, manifest.dump(new_manifest), readers="umask")
             signing.sign(signer, directory / manifest.FILE)
         ownership.forget_building(directory)
     report(Event("done", "bundle", str(directory), time.monotonic() - begin))
@@ -79,22 +79,22 @@ def build(
 def _resolve_versions(versions: Versions, extra_versions: tuple[str, ...]) -> tuple[str, ...]:
     """Return the versions of Kubernetes to build, the version set's first. Raise BundleError that lists every version
     that cannot be built."""
-    kubernetes_versions, wrong = [versions["kubernetes"]], []
+    kubernetes_versions, reasons = [versions["kubernetes"]], []
     for extra_version in extra_versions:
         try:
             kubernetes_versions.append(parse_kubernetes_version(extra_version) or versions["kubernetes"])
         except ValueError as error:
-            wrong.append(f"{extra_version}: {error}")
+            reasons.append(f"{extra_version}: {error}")
         else:
             if parse_minor(extra_version) != parse_minor(versions["kubernetes"]):
-                wrong.append(
+                reasons.append(
                     f"{extra_version}: version set {versions.set} has the etcd and CoreDNS of {versions['kubernetes']}"
                 )
-    if wrong:
+    if reasons:
         raise BundleError(
             "bundle-version-unknown",
             "a Kubernetes version cannot be built",
-            "\n".join(wrong),
+            "\n".join(reasons),
             Command("gpustack", "bundle", "build", "--help"),
         )
     return tuple(dict.fromkeys(kubernetes_versions))

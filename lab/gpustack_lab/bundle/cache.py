@@ -63,15 +63,15 @@ class BuiltPart:
 def digest(*inputs: object) -> str:
     """Compute the hex digest of values. A Path stands for its file, or for the names and contents of all files below
     it."""
-    total = hashlib.sha256()
+    checksum = hashlib.sha256()
     for value in inputs:
         if isinstance(value, Path):
             for path in sorted(p for p in value.rglob("*") if p.is_file()) if value.is_dir() else [value]:
                 line = f"{path.relative_to(value) if path != value else ''} {hash_file(path)}"
-                total.update(hashlib.sha256(line.encode()).digest())
+                checksum.update(hashlib.sha256(line.encode()).digest())
         else:
-            total.update(hashlib.sha256(dump_json(value, sort_keys=True, default=str).encode()).digest())
-    return total.hexdigest()
+            checksum.update(hashlib.sha256(dump_json(value, sort_keys=True, default=str).encode()).digest())
+    return checksum.hexdigest()
 
 
 class Cache:
@@ -86,10 +86,12 @@ class Cache:
         place = self.root / part.name / part.inputs
         try:
             record = load_json((place / "part.json").read_text())
-            whole = all((place / "out" / path).stat().st_size == size for path, (_, size) in record["files"].items())
+            is_complete = all(
+                (place / "out" / path).stat().st_size == size for path, (_, size) in record["files"].items()
+            )
         except (FileNotFoundError, ValueError):
             return None
-        if not whole:
+        if not is_complete:
             return None
         os.utime(place)
         files = {path: sha for path, (sha, _) in record["files"].items()}
@@ -149,6 +151,6 @@ class Cache:
             os.close(lock)
 
     def _forget_old(self, home: Path) -> None:
-        places = sorted((p for p in home.iterdir() if not p.name.startswith(".")), key=lambda p: p.stat().st_mtime)
-        for old in places[:-DIGESTS_PER_PART]:
-            shutil.rmtree(old)
+        directories = sorted((p for p in home.iterdir() if not p.name.startswith(".")), key=lambda p: p.stat().st_mtime)
+        for directory in directories[:-DIGESTS_PER_PART]:
+            shutil.rmtree(directory)

@@ -32,9 +32,9 @@ def complete_gpu(incomplete: str) -> list[str]:
 def complete_word(incomplete: str) -> list[str]:
     from gpustack_lab.simulated.words import LOADS, NUMBERS
 
-    plain = ["lost", "found", "recover", "power-brake", "xid=", *(f"load={load}" for load in LOADS)]
+    plain_words = ["lost", "found", "recover", "power-brake", "xid=", *(f"load={load}" for load in LOADS)]
     numbers = [f"{key.replace('_', '-')}=" for key in NUMBERS]
-    return [word for word in (*plain, *numbers) if word.startswith(incomplete)]
+    return [word for word in (*plain_words, *numbers) if word.startswith(incomplete)]
 
 
 GpuArgument = Annotated[

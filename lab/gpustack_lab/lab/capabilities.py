@@ -94,8 +94,8 @@ def require_root() -> None:
 def list_missing_packages(*, vm: bool = False) -> tuple[str, ...]:
     """List the Debian packages whose programs are missing."""
     programs = (VM_PROGRAMS if vm else CONTAINER_PROGRAMS) | PROGRAMS
-    absent = (package for program, package in programs.items() if not shutil.which(program, path=PATH))
-    return tuple(dict.fromkeys(absent))
+    packages = (package for program, package in programs.items() if not shutil.which(program, path=PATH))
+    return tuple(dict.fromkeys(packages))
 
 
 def detect_features(*, vm: bool = False) -> dict[str, bool]:

@@ -72,10 +72,10 @@ def remove_dead_labs(report: Reporter) -> None:
         if not is_dead(record):
             continue
         with locks.hold_lock(record.name, wait=False) as is_locked:
-            current = find(record.name) if is_locked else None
-            if current and is_dead(current):
+            current_record = find(record.name) if is_locked else None
+            if current_record and is_dead(current_record):
                 report(Event("note", record.name, "its processes are gone; what they left is removed"))
-                remove(current)
+                remove(current_record)
 
 
 def remove_orphan_files(record: Record) -> None:

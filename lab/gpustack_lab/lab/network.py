@@ -141,9 +141,9 @@ def remember_tables() -> None:
     missing."""
     file = locks.MACHINE / "tables"
     if not file.exists():
-        fresh = file.with_suffix(".new")
-        fresh.write_text(run(["nft", "list", "tables"]))
-        fresh.replace(file)
+        new_file = file.with_suffix(".new")
+        new_file.write_text(run(["nft", "list", "tables"]))
+        new_file.replace(file)
 
 
 def forget_tables() -> None:

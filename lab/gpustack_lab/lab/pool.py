@@ -31,11 +31,11 @@ def open_pool(mount: Path) -> None:
     if not mount.is_mount():
         mount.mkdir(parents=True, exist_ok=True)
         if not file.exists():
-            fresh = mount.with_suffix(".new")
-            fresh.unlink(missing_ok=True)
-            run(["truncate", "--size", SIZE, str(fresh)])
-            run(["mkfs.btrfs", "--quiet", str(fresh)])
-            fresh.rename(file)
+            new_file = mount.with_suffix(".new")
+            new_file.unlink(missing_ok=True)
+            run(["truncate", "--size", SIZE, str(new_file)])
+            run(["mkfs.btrfs", "--quiet", str(new_file)])
+            new_file.rename(file)
         run(["mount", "-o", "loop,noatime", str(file), str(mount)])
     (mount / "seeds").mkdir(exist_ok=True)
     (mount / "labs").mkdir(exist_ok=True)

@@ -43,29 +43,32 @@ class Request:
 def judge_request(request: Request, *, mirrored: bool) -> None:
     """Raise LabError with all that is wrong in a request. `mirrored` says that there is a mirror to install from."""
     name, releases, choices = request.name, request.releases, ", ".join(RELEASES)
-    wrong = []
+    reasons = []
     if not request.image:
-        wrong = [
+        reasons = [
             f"release {release!r}: there is {choices}" for release in dict.fromkeys(releases) if release not in RELEASES
         ]
     is_plain = name.replace("-", "").isalnum() and name.isascii() and name == name.lower()
     if not is_plain or len(name) > 40 or name == "machine" or name.startswith(("-", "seed-")):
-        wrong.append(f"name {name!r}: lower-case letters, digits and dashes, at most 40; not machine, not seed-…")
+        reasons.append(f"name {name!r}: lower-case letters, digits and dashes, at most 40; not machine, not seed-…")
     if not 1 <= len(releases) <= MOST_HOSTS:
-        wrong.append(f"{len(releases)} hosts: 1 to {MOST_HOSTS} are possible")
+        reasons.append(f"{len(releases)} hosts: 1 to {MOST_HOSTS} are possible")
     if not 0 <= request.addresses <= MOST_ADDRESSES:
-        wrong.append(f"{request.addresses} addresses: 0 to {MOST_ADDRESSES} are possible")
+        reasons.append(f"{request.addresses} addresses: 0 to {MOST_ADDRESSES} are possible")
     if request.internet and not mirrored:
-        wrong.append("an internet without a mirror: nothing could be answered")
+        reasons.append("an internet without a mirror: nothing could be answered")
     if request.vm and any(number for number, _ in request.gpus_by_host.values()):
-        wrong.append("simulated GPUs in virtual machines: they are of lab containers only")
+        reasons.append("simulated GPUs in virtual machines: they are of lab containers only")
     if request.image and request.addresses:
-        wrong.append("further addresses of hosts from an image: cloud-init gives them one")
+        reasons.append("further addresses of hosts from an image: cloud-init gives them one")
     if request.image and request.internet:
-        wrong.append("an internet for hosts from an image: their files are not the lab's to change")
-    if wrong:
+        reasons.append("an internet for hosts from an image: their files are not the lab's to change")
+    if reasons:
         raise LabError(
-            "lab-bad-request", "There can be no such lab.", "\n".join(wrong), Command("gpustack", "lab", "up", "--help")
+            "lab-bad-request",
+            "There can be no such lab.",
+            "\n".join(reasons),
+            Command("gpustack", "lab", "up", "--help"),
         )
 
 

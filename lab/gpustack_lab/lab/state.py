@@ -164,9 +164,9 @@ def write(record: Record) -> None:
     fields = asdict(record) | {"state": str(record.state), "pool": str(record.pool)}
     record.state.mkdir(parents=True, exist_ok=True)
     for path in (record.state / COPY, locks.MACHINE / f"{record.name}.json"):
-        fresh = path.with_suffix(".new")
-        fresh.write_text(json.dumps(fields, indent=1))
-        fresh.replace(path)
+        new_file = path.with_suffix(".new")
+        new_file.write_text(json.dumps(fields, indent=1))
+        new_file.replace(path)
 
 
 def read(name: str) -> Record | None:

@@ -62,9 +62,9 @@ def raise_limits() -> None:
     file = locks.MACHINE / "sysctls"
     if not file.exists():
         values = {name: (PROC / name).read_text() for name in (*LAB_SYSCTLS, *HOST_SYSCTLS) if (PROC / name).exists()}
-        fresh = file.with_suffix(".new")
-        fresh.write_text(json.dumps(values))
-        fresh.replace(file)
+        new_file = file.with_suffix(".new")
+        new_file.write_text(json.dumps(values))
+        new_file.replace(file)
     for name, value in LAB_SYSCTLS.items():
         if int((PROC / name).read_text()) < value:
             (PROC / name).write_text(str(value))

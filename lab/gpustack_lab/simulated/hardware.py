@@ -36,20 +36,20 @@ def parse_fleet(hosts: Sequence[str], gpu_request: str, key: str = "") -> dict[s
     wrong."""
     select_model(key or DEFAULT)
     gpus_by_host = dict.fromkeys(hosts, (0, ""))
-    wrong = []
+    reasons = []
     for word in gpu_request.split(",") if gpu_request else []:
         match = REQUEST_PATTERN.fullmatch(word.strip())
         if not match or int(match[2]) > GPU_LIMIT:
-            wrong.append(f"{word!r}: N, HOST:N or HOST:NxMODEL, at most {GPU_LIMIT} on a host")
+            reasons.append(f"{word!r}: N, HOST:N or HOST:NxMODEL, at most {GPU_LIMIT} on a host")
         elif match[1] and match[1] not in gpus_by_host:
-            wrong.append(f"{word!r}: the hosts are {', '.join(hosts)}")
+            reasons.append(f"{word!r}: the hosts are {', '.join(hosts)}")
         else:
             model_key = select_model(match[3] or key or DEFAULT).key
             gpus_by_host |= dict.fromkeys(
                 [match[1]] if match[1] else hosts, (int(match[2]), model_key if int(match[2]) else "")
             )
-    if wrong:
-        raise LabError("lab-bad-request", f"There can be no such GPUs: {gpu_request}.", "\n".join(wrong), HINT)
+    if reasons:
+        raise LabError("lab-bad-request", f"There can be no such GPUs: {gpu_request}.", "\n".join(reasons), HINT)
     return gpus_by_host
 
 
@@ -63,11 +63,11 @@ def install_gpus(root: Path, lab: str, host: str, count: int, key: str) -> None:
         pci.write(home / "pci", index, gpu_model)
     (home / "events").touch()
     # Last: what is complete has a state.
-    fresh = home / "state.new"
+    new_file = home / "state.new"
     gpus = tuple(build_gpu(lab, host, index, gpu_model) for index in range(count))
     loads = tuple(f"load {field} {keys}" for field, keys in words.FIELD_LOADS.items())
-    fresh.write_text(render(State(DRIVER, CUDA, gpus, loads)))
-    fresh.rename(home / "state")
+    new_file.write_text(render(State(DRIVER, CUDA, gpus, loads)))
+    new_file.rename(home / "state")
 
 
 def build_gpu(lab: str, host: str, index: int, gpu_model: Model) -> Gpu:

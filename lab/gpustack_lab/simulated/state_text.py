@@ -81,8 +81,8 @@ def parse(text: str) -> State:
                 gpus.append(_parse_gpu(rest))
             elif kind:
                 unknown_lines.append(line)
-        except ValueError as wrong:
-            raise ValueError(f"line {number}: {wrong}") from wrong
+        except ValueError as error:
+            raise ValueError(f"line {number}: {error}") from error
     if not driver:
         raise ValueError("there is no line `driver VERSION`")
     return State(driver, cuda, tuple(gpus), tuple(unknown_lines))
@@ -97,9 +97,9 @@ def _parse_gpu(text: str) -> Gpu:
         if match[1] in values:
             raise ValueError(f"{match[1]} stands twice")
         values[match[1]] = match[2]
-    missing = [key for key in REQUIRED_FACTS if key not in values]
-    if missing:
-        raise ValueError(f"a GPU without {', '.join(missing)}")
+    missing_keys = [key for key in REQUIRED_FACTS if key not in values]
+    if missing_keys:
+        raise ValueError(f"a GPU without {', '.join(missing_keys)}")
     int(values["minor"])
     facts = {key: value for key, value in values.items() if key in FACTS}
     return Gpu(facts, {key: value for key, value in values.items() if key not in FACTS})

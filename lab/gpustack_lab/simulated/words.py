@@ -63,14 +63,14 @@ class GpuChange:
 
 def apply(gpu: Gpu, words: Sequence[str]) -> GpuChange:
     """Apply words to a GPU. Raise LabError with every impossible word, and with all possible ones."""
-    change, wrong = GpuChange(gpu), []
+    change, reasons = GpuChange(gpu), []
     for word in words:
         try:
             change = _apply_word(change, word)
         except ValueError as error:
-            wrong.append(f"{word}: {error}")
-    if wrong or not words:
-        reason = "\n".join([*wrong, "There is:", WORD_HELP])
+            reasons.append(f"{word}: {error}")
+    if reasons or not words:
+        reason = "\n".join([*reasons, "There is:", WORD_HELP])
         raise LabError(
             "lab-bad-gpu-word", "A GPU cannot be set so.", reason, Command("gpustack", "lab", "gpu", "set", "--help")
         )

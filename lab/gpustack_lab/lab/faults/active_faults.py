@@ -22,6 +22,6 @@ def read(record: Record) -> list[ActiveFault]:
 
 def write(record: Record, faults: list[ActiveFault]) -> None:
     path = record.state / "broken.json"
-    fresh = path.with_suffix(".new")
-    fresh.write_text(json.dumps([asdict(fault) for fault in faults], indent=1))
-    fresh.replace(path)
+    new_file = path.with_suffix(".new")
+    new_file.write_text(json.dumps([asdict(fault) for fault in faults], indent=1))
+    new_file.replace(path)
