@@ -11,10 +11,10 @@ from scripts.accuracy.cases import Case
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "build" / "accuracy"
-# What a verdict comes from; a change of anything else repeats nothing.
+# Packages that judge. A case is played again after a change in them, not after a change of anything else.
 JUDGING_PACKAGES = ("gpustack/ask", "gpustack/doctor", "gpustack/probes", "gpustack/steps")
 
-# Of `fixed`: no machine may fix it; none can in a lab.
+# Values of `fix_outcome` for faults that only a person may fix, and for faults that cannot be fixed in a lab.
 PERSON, NO_LAB_FIX = "for a person", "not in a lab"
 
 

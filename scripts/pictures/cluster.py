@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 MINUTES = 60
 START_MINUTE, HEAT_MINUTE, XID_MINUTE = 6.0, 28.0, 40.0
-"""Minutes: the training begins, a GPU of it loses its cooling, another GPU has an Xid."""
+"""Minutes at which the training begins, one of its GPUs loses its cooling, and another GPU has an Xid."""
 
 DEV, PROF = "DCGM_FI_DEV_", "DCGM_FI_PROF_"
 NO_RETIREMENT, NO_MARGIN = f"{DEV}RETIRED_", f"{DEV}GPU_TEMP_LIMIT"

@@ -10,7 +10,7 @@ from scripts.pictures.cluster import NAMESPACE
 from scripts.pictures.prometheus import Prometheus
 from scripts.pictures.series import STEP
 
-# What a reader chooses; `.*` is All.
+# Values of the variables that a reader chooses; `.*` is All.
 CHOICES = {
     "gpu-overview": {"node": ".*"},
     "gpu-node": {"node": "gpu1"},

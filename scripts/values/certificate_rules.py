@@ -5,7 +5,7 @@ from scripts.values.normalise import Rule
 # Bounds of apiserver_client_certificate_expiration_seconds; between two it would be a guess. Prometheus 3 stores them
 # as floats, Prometheus 2 as the API server writes them.
 EXPIRY_BOUNDS = {"7d": "604800([.]0)?", "30d": "2[.]592e[+]06"}
-# Who is given a certificate for hours (a proof, a person) is not about to lose one.
+# Certificates that are made for hours (of a proof, of a person) are not counted as expiring.
 SHORT_BOUND = "86400([.]0)?"
 CLIENTS = "apiserver_client_certificate_expiration_seconds_bucket"
 

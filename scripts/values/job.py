@@ -15,7 +15,7 @@ JOBS = "gpustack:gpu_active:ratio"
 WORKLOAD_MATCHERS = 'workload_namespace="$namespace",workload_pod=~"$pod"'
 POD_MATCHERS = 'namespace="$namespace",pod=~"$pod"'
 LEGEND = f"{{{{workload_pod}}}} {GPU}"
-# What is there of every pod, and what is recorded; the rest is the application's.
+# Series that every pod has, and recorded series; all others are the application's.
 FOREIGN_SERIES = "up|ALERTS.*|(DCGM|container|go|kube|kubelet|prober|process|promhttp|python|scrape)_.+"
 SERIES = f'{{{POD_MATCHERS},__name__=~"[^:]+",__name__!~"{FOREIGN_SERIES}"}}'
 NO_METRIC = "choose a metric; the pods have to be scraped (a PodMonitor)"

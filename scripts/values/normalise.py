@@ -17,7 +17,7 @@ WORKLOAD = f"{GPU}, workload_namespace, workload_pod"
 SAME_GPU = (*HOSTS, "UUID", "gpu", "GPU_I_ID")
 """The labels that all series of a GPU or MIG instance share."""
 
-# Above these is a blank value, or nonsense.
+# Bounds of valid values: a value beyond them is blank or wrong.
 RATIO, PERCENT, CELSIUS, WATTS = "<= 1.05", "<= 105", "<= 200", ">= 0 <= 10000"
 MEMORY_CELSIUS = "> 0 <= 200"  # 0 is of boards without this sensor: gpustack/vocabulary/fields.py
 MEBIBYTES, MEGAHERTZ = "< 1e9", "< 1e5"

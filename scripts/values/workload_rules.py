@@ -2,7 +2,7 @@
 
 from scripts.values.normalise import SMALL, Rule, group_by_workload, normalize_metric, pad_lines, replace_label
 
-# Owners of pods that work on one thing together. Replicas of a service do not: each has its own requests.
+# Owners of pods that share one task. Replicas of a service do not: each has its own requests.
 JOBS = 'owner_kind=~".*Job",owner_is_controller="true"'
 JOB = "workload_namespace, job_name, modelName, signal"
 IDLE_POWER_OF_HALF_HOURS = "gpustack:model_idle_power:min30m"

@@ -13,7 +13,7 @@ from gpustack_lab.lab.commands import try_run
 from gpustack_lab.lab.state import Host, Record
 from gpustack_lab.lab.vm import qemu
 
-# Until a host takes a login; an emulated one needs minutes, on a busy machine more.
+# Seconds until a host accepts a login. An emulated host needs minutes, and more on a busy machine.
 BOOT_LIMIT, EMULATED_BOOT_LIMIT = 120.0, 900.0
 LOGIN_LIMIT, EMULATED_LOGIN_LIMIT = 20.0, 90.0
 STOP_LIMIT, EMULATED_STOP_LIMIT = 60.0, 300.0

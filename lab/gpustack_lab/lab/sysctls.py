@@ -9,7 +9,7 @@ from pathlib import Path
 from gpustack_lab.lab import locks
 
 PROC = Path("/proc/sys")
-# What the lab itself needs: every host has its own systemd, journal and kubelet, all of which watch files.
+# Settings that the lab needs: every host has its own systemd, journal and kubelet, all of which watch files.
 LAB_SYSCTLS = {
     "net/ipv4/ip_forward": 1,
     "fs/inotify/max_user_instances": 8192,
@@ -19,8 +19,8 @@ LAB_SYSCTLS = {
 # iptables rules. Each network namespace has its own since Linux 5.3, and begins with 1: br_netfilter_sysctl_default in
 # net/bridge/br_netfilter_hooks.c.
 BRIDGES = tuple(f"net/bridge/bridge-nf-call-{program}" for program in ("iptables", "ip6tables", "arptables"))
-# What hosts write. PID 1: src/core/main.c of systemd, bump_file_max_and_nr_open. At every boot: the files of Debian's
-# systemd in /usr/lib/sysctl.d. The kubelet: pkg/kubelet/cm/container_manager_linux.go, setupKernelTunables.
+# Settings that hosts write. PID 1: src/core/main.c of systemd, bump_file_max_and_nr_open. At every boot: the files of
+# Debian's systemd in /usr/lib/sysctl.d. The kubelet: pkg/kubelet/cm/container_manager_linux.go, setupKernelTunables.
 HOST_SYSCTLS = (
     "fs/file-max",
     "fs/nr_open",

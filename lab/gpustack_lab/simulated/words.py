@@ -8,7 +8,7 @@ from gpustack.command import Command
 from gpustack.errors import LabError
 from gpustack_lab.simulated.state_text import Gpu
 
-# What a GPU does, as shares of what it can: keys that its load sets. The rest follows: power, temperature, clocks.
+# Activity of a GPU under each load, as shares of its maximum. Power, temperature and clocks follow from it.
 # util, memutil in percent; used as a share of the memory; pcie and nvlink in bytes/s; the others from 0 to 1.
 LOADS = {
     "idle": "",
