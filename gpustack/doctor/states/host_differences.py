@@ -18,6 +18,7 @@ from gpustack.probes.control_plane.control_plane import AUTHORITIES
 from gpustack.probes.firewall.service_rules import PROXY
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.gpu.packages import GPU_KERNELS, GPU_PACKAGES
+from gpustack.probes.gpu.plugin_files import PLUGIN_FILES
 from gpustack.probes.network.links import LINK_STATES, find_managed_links
 from gpustack.probes.network.mtus import MTUS
 from gpustack.probes.network.resolver import RESOLVER
@@ -82,6 +83,10 @@ SETTINGS = (
     Setting(
         "runtime nvidia of containerd", RUNTIME, lambda runtime: runtime.nvidia or NO_VALUE,
         Command("containerd", "config", "dump"), of_gpus=True,
+    ),
+    Setting(
+        "devices that CDI knows", PLUGIN_FILES, lambda files: ("some" if files.devices else NO_VALUE) if files else "",
+        Command("ls", "/etc/cdi", "/var/run/cdi"), of_gpus=True,
     ),
     Setting(
         "packages of the driver", GPU_PACKAGES, read_driver_versions, Command("dpkg", "-l", "*nvidia*"), of_gpus=True

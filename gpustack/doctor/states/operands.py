@@ -1,5 +1,6 @@
 """Pods of the GPU operator that its programs or its own status explain: errors in the log of a container that is not
-ready, nodes with GPUs that no DaemonSet covers, and a ClusterPolicy that is ready for another reason than usual."""
+ready, a device plugin that registered nothing, nodes with GPUs that no DaemonSet covers, and a ClusterPolicy that is
+ready for another reason than usual."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -8,17 +9,24 @@ from gpustack.ask.judge import format_value
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.command import Command
+from gpustack.doctor.checks.gpu.driver import find_gpu_node
+from gpustack.doctor.checks.gpu.operator import list_node_pods
 from gpustack.doctor.checks.node_lookup import list_node_entries
+from gpustack.doctor.checks.startup import is_new
 from gpustack.doctor.states.node_hosts import locate_node
 from gpustack.doctor.states.ownership import is_platform_pod
 from gpustack.doctor.states.state import AbnormalState, Observer, Severity
 from gpustack.probes.gpu.cluster import CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_NODES
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.gpu.logs import LOGS
+from gpustack.probes.gpu.plugin_files import PLUGIN_FILES
 from gpustack.probes.host.system import IDENTITY
+from gpustack.probes.kubernetes.container_logs import ContainerLog
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.kubernetes.pod_states import GPU_PODS, PodState
+from gpustack.steps.gpu.count import list_gpus
 
+PLUGIN = "device-plugin"
 USUAL_REASON = "Reconciled"
 """The reason of the condition Ready of a ClusterPolicy that did its work (gpu-operator internal/conditions)."""
 READY = "ready"
@@ -40,6 +48,25 @@ def observe_logs(view: View) -> Iterator[AbnormalState]:
                 "container-log", severity, (view.location,), (f"pod {pod}, container {container}",), errors[-1],
                 command, members=(f"pod {pod}",),
             )  # fmt: skip
+
+
+def observe_registrations(view: View) -> Iterator[AbnormalState]:
+    """Report a device plugin that runs and has registered nothing with the kubelet, on a node with GPUs that offers
+    none. Its pod is ready all the same, and its log says what it waits for."""
+    files, node = view[PLUGIN_FILES], find_gpu_node(view)
+    if files is None or files.plugin or node is None or node.offers_gpus or not list_gpus(view):
+        return
+    for pod in list_node_pods(view, PLUGIN):
+        names = [container.name for container in pod.containers if container.name.startswith(f"nvidia-{PLUGIN}")]
+        if not pod.ready or pod.deleted or is_new(view, pod) or not names:
+            continue
+        yield AbnormalState(
+            "container-log", "broken", (view.location,), (f"pod {pod}, container {names[0]}",),
+            "it runs, and has registered no device with the kubelet",
+            Command("kubectl", "-n", pod.namespace, "logs", pod.name, "-c", names[0]),
+            log=ContainerLog(pod.namespace, pod.name, names[0], previous=False), members=(f"pod {pod}",),
+            symptom="st-device-plugin-down",
+        )  # fmt: skip
 
 
 def is_container_ready(pod: PodState, name: str) -> bool:
@@ -88,6 +115,10 @@ def observe_policies(view: View) -> Iterator[AbnormalState]:
 
 
 OBSERVERS = (
+    Observer(
+        "registrations", "Registration of the device plugin", observe_registrations,
+        (PLUGIN_FILES, GPU_PODS, GPU_NODES, GPU_DEVICES, NODES, IDENTITY), "host",
+    ),
     Observer("container-logs", "Logs of the GPU operator's pods", observe_logs, (LOGS, GPU_PODS), "host", yields=True),
     Observer(
         "coverage", "DaemonSets on nodes with GPUs", observe_coverage,

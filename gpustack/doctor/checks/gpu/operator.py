@@ -29,6 +29,7 @@ from gpustack.steps.own_node import find_node
 TOOLKIT = "nvidia-container-toolkit-daemonset"
 NFD = "node-feature-discovery"
 PLUGIN_CONTAINER = "nvidia-device-plugin"
+NO_DEVICES = "No devices found"
 CDI = re.compile(r"unresolvable CDI devices [^ ]*nvidia\.com/")
 MIXED_VERSIONS = ((570, 124), (570, 158))
 """Driver versions, first and last, that report GPUs wrongly beside slices (NVIDIA/gpu-operator#1361)."""
@@ -118,8 +119,12 @@ def waits(view: View) -> Result:
 
 @check("op-device-plugin-no-nvml", LOGS, GPU_DRIVER, PLUGIN_FILES)
 def no_nvml(view: View) -> Result:
-    """Look for a device plugin that does not find a working driver."""
-    words = find_log_lines(view, "no-nvml")
+    """Look for a device plugin that does not find a working driver. That it found no devices does not say whether it
+    found the driver's library: CDI may have no description of the devices (kaito-project/kaito#2326)."""
+    lines = find_log_lines(view, "no-nvml")
+    words = [line for line in lines if NO_DEVICES not in line.line]
+    if lines and not words:
+        raise FactUnavailable("the device plugin found no devices, and does not say whether it found the library")
     files, driver = view[PLUGIN_FILES], view[GPU_DRIVER]
     is_driver_ready = (files is not None and "driver-ready" in files.marks) or bool(driver.module and driver.library)
     actual = words[0].line if words and is_driver_ready else "the driver is not working" if words else "no such message"
@@ -129,17 +134,25 @@ def no_nvml(view: View) -> Result:
 @check("op-kubelet-restart-lost-devices", PLUGIN_FILES, GPU_PODS, GPU_NODES, NODES, IDENTITY)
 def lost_devices(view: View) -> Result:
     """Look for a running device plugin whose socket is missing or older than the kubelet's start. A pod that has just
-    started may not have created its socket yet."""
+    started may not have created its socket yet, and one that started after the kubelet has missed no restart of it."""
     files, node = view[PLUGIN_FILES], find_gpu_node(view)
     running_pods = [pod for pod in list_node_pods(view, "device-plugin") if pod.ready and "mps" not in pod.name]
     if files is None or node is None or not running_pods:
         return build_ok_result("device plugin", "no running pod on this node")
     is_stale = not files.plugin or files.plugin < files.kubelet
     is_lost = is_stale and node.allocatable == 0 and not any(node.slices.values())
+    if is_lost and files.kubelet and all(has_started_since(pod, files.kubelet) for pod in running_pods):
+        return build_ok_result("device plugin", "started after the kubelet, and has registered nothing")
     if is_lost and all(is_new(view, pod) for pod in running_pods):
         raise FactUnavailable("the device plugin has just started")
     actual = "not registered since the kubelet started" if is_stale else "registered"
     return Result(f"device plugin {running_pods[0].name}", "registered with the kubelet", actual, ok=not is_lost)
+
+
+def has_started_since(pod: PodState, time: int) -> bool:
+    """Tell whether all containers of a pod started after a time, in seconds of the epoch."""
+    starts = [container.started_at for container in pod.containers if not container.init]
+    return bool(starts) and all(start is not None and start.timestamp() > time for start in starts)
 
 
 @check("op-kubelet-restart-lost-devices guard", WATCHERS)

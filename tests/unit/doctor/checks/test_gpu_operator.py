@@ -60,9 +60,10 @@ SILENT_RUNTIME = {"containerd__runtime": "cri-disabled"}
         ("op-driver-no-internet", {"gpu__logs": "driver", "gpu__pods": "pull-fails"}, "failed", "resolving"),
         ("op-validator-waits-driver", {"gpu__pods": "init", "gpu__plugin_files": "no-marks"}, "failed",
          "no driver-ready"),
-        ("op-device-plugin-no-nvml", {"gpu__logs": "messages"}, "failed", "Waiting indefinitely"),
+        ("op-device-plugin-no-nvml", {"gpu__logs": "no-library"}, "failed", "only supported on NVML-based systems"),
+        ("op-device-plugin-no-nvml", {"gpu__logs": "no-devices"}, "unknown", ""),
         ("op-device-plugin-no-nvml",
-         {"gpu__logs": "messages", "gpu__plugin_files": "no-marks", "gpu__driver": "nouveau"}, "ok",
+         {"gpu__logs": "no-library", "gpu__plugin_files": "no-marks", "gpu__driver": "nouveau"}, "ok",
          "the driver is not working"),
         ("op-kubelet-restart-lost-devices", {"gpu__plugin_files": "older-socket", "gpu__nodes": "nothing-allocatable"},
          "failed", "not registered since the kubelet started"),
@@ -167,6 +168,15 @@ def test_a_device_plugin_that_was_started_just_now_has_lost_nothing(start: str, 
         gpu_snapshot, answers={**gpu_snapshot.answers, ("gpu.pods", CLUSTER): replace(pods, stdout=restarted_pods)}
     )
     assert summarize(evaluate("op-kubelet-restart-lost-devices", later, "k1"))[0] == outcome
+
+
+def test_a_device_plugin_that_started_after_the_kubelet_has_missed_no_restart() -> None:
+    gpu_snapshot = snapshot("k1", gpu__plugin_files="no-socket", gpu__nodes="nothing-allocatable")
+    files = gpu_snapshot.answers["gpu.plugin-files", "k1"]
+    older = replace(files, stdout=files.stdout.replace("kubelet.sock 1795319843", "kubelet.sock 1795230000"))
+    answers = {**gpu_snapshot.answers, ("gpu.plugin-files", "k1"): older}
+    summary = summarize(evaluate("op-kubelet-restart-lost-devices", replace(gpu_snapshot, answers=answers), "k1"))
+    assert summary == ("ok", "started after the kubelet, and has registered nothing")
 
 
 @pytest.mark.parametrize(("pods", "person"), [(1, "excludes the node"), (2, "")])

@@ -70,6 +70,7 @@ def test_a_state_yields_to_a_confirmed_fault_of_the_same_answer() -> None:
     [
         ("kube-proxy.host", "flushed", (("7\n", "0\n"), ("0 1 3", "0 0 0")), "rules of Services (KUBE-SERVICES)"),
         ("gpu.kernels", "no-headers", (), "headers of the running kernel"),
+        ("gpu.plugin-files", "no-socket", (("k8s.device-plugin.nvidia.com/gpu\n", ""),), "devices that CDI knows"),
         ("network.mtus", "vxlan", (("eth0 1500", "eth0 9000"),), "MTU of the link with the default route"),
         ("network.mtus", "vxlan", (("cni0 1450", "cni0 8950"),), "MTUs of the links of pods"),
         ("kubeadm.authorities", "other-order", (("a" * 64, CLUSTER_HASH),), "certificate authority (CA)"),

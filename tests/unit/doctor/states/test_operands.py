@@ -14,6 +14,8 @@ from tests.unit.doctor.states.objects import build_healthy, find_item, list_stat
 from tests.worlds.snapshots.answers import read_case
 
 EXPORTER = "nvidia-dcgm-exporter"
+PLUGIN = "device-plugin"
+NO_DEVICES = "No devices found. Waiting indefinitely."
 ERROR = "Not collecting DCP metrics: This request is serviced by a module of DCGM that is not currently loaded"
 
 
@@ -70,6 +72,34 @@ def test_a_container_that_crashes_has_the_errors_of_its_log_beside_it() -> None:
         state for state in list_states(diagnose(replace(healthy, answers=answers))) if EXPORTER in state.subjects[0]
     ]
     assert [(state.kind, state.last_lines) for state in states] == [("container-not-running", (ERROR,))]
+
+
+@pytest.mark.parametrize(("socket", "count"), [("", 1), ("nvidia-gpu.sock 1795320429\n", 0)])
+def test_a_device_plugin_that_registers_nothing_is_broken_with_its_log(socket: str, count: int) -> None:
+    """The answers are constructed from kaito-project/kaito#2326: the plugin is Running, CDI has no description of the
+    devices, and the node offers none."""
+    nodes = read_items("gpu.nodes")
+    for kind in ("capacity", "allocatable"):
+        find_item(nodes, "k2")["status"][kind]["nvidia.com/gpu"] = "0"
+    pod = next(
+        pod for pod in read_items("gpu.pods") if PLUGIN in pod["metadata"]["name"] and pod["spec"]["nodeName"] == "k2"
+    )
+    name = pod["metadata"]["name"]
+    files = f"== marks\ndriver-ready\n== sockets\nkubelet.sock 1795319843\n{socket}== fabric\n0\nnone\n== devices\n"
+    log = f"== logs\n{name} nvidia-device-plugin 2026-11-22T16:30:38.0846Z stderr F {NO_DEVICES}\n"
+    healthy = build_healthy()
+    changed_answers = (
+        Answer("gpu.nodes", CLUSTER, 0, json.dumps({"items": nodes})),
+        Answer("gpu.plugin-files", "k2", 0, files),
+        Answer("gpu.logs", "k2", 0, log),
+    )
+    answers = {**healthy.answers, **{(answer.probe, answer.location): answer for answer in changed_answers}}
+    diagnosis = diagnose(replace(healthy, answers=answers))
+    states = [state for state in list_states(diagnosis) if state.kind == "container-log"]
+    assert [(state.severity, state.locations, state.last_lines) for state in states] == [
+        ("broken", ("k2",), (NO_DEVICES,))
+    ] * count
+    assert [root.id for root in diagnosis.roots if root.certainty == "certain"] == []
 
 
 def test_a_node_that_no_daemon_set_covers_is_noted() -> None:
