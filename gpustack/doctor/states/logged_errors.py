@@ -7,7 +7,7 @@ start on.
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
@@ -16,6 +16,7 @@ from gpustack.doctor.recent_changes import has_our_time
 from gpustack.doctor.states.state import AbnormalState, Kind, Observer, find_object, observe_all
 from gpustack.doctor.states.warning_events import DAWN
 from gpustack.probes.host.logged_errors import LOGGED_ERRORS, LoggedError
+from gpustack.probes.host.units import UNITS
 
 KIND: Kind = "errors-logged"
 MARGIN = timedelta(minutes=10)
@@ -23,6 +24,8 @@ MARGIN = timedelta(minutes=10)
 beginning of a log within which the errors of a start begin."""
 FEWEST_ERRORS = 3
 """The errors within five minutes from which on one lasts."""
+LONGEST_PAUSE = timedelta(minutes=3)
+"""The longest pause of an error that comes FEWEST_ERRORS times in five minutes, with some room."""
 MAX_STATES = 6
 """The most errors that are shown, those that began last."""
 MAX_ERRORS = 2
@@ -44,8 +47,22 @@ def observe_errors(view: View) -> Iterator[AbnormalState]:
 def observe_lasting_errors(view: View) -> Iterator[AbnormalState]:
     """List the errors that a log has again and again, and had not for MARGIN after its beginning."""
     for error in view[LOGGED_ERRORS]:
-        if error.count >= FEWEST_ERRORS and error.first_logged_at - error.log_begins_at >= MARGIN:
+        is_new = error.first_logged_at - find_beginning(view, error) >= MARGIN
+        if error.count >= FEWEST_ERRORS and is_new and not is_over(view, error):
             yield build_state(view, error)
+
+
+def find_beginning(view: View, error: LoggedError) -> datetime:
+    """Find when the run of the program began in which it logged the error first. The log of a unit has earlier runs,
+    such as those of a kubelet that waited for kubeadm."""
+    unit = view[UNITS].get(error.log[0]) if len(error.log) == 1 and view.has_fact(UNITS) else None
+    start = datetime.fromtimestamp(unit.active_since, UTC) if unit and unit.active_since else error.log_begins_at
+    return max(start, error.log_begins_at) if start <= error.first_logged_at else error.log_begins_at
+
+
+def is_over(view: View, error: LoggedError) -> bool:
+    """Tell whether an error that came FEWEST_ERRORS times in five minutes does not come any more."""
+    return has_our_time(view.snapshot, view.location) and view.started_at - error.last_logged_at > LONGEST_PAUSE
 
 
 def build_state(view: View, error: LoggedError) -> AbnormalState:
@@ -88,4 +105,6 @@ def select_last_errors(errors: Iterable[AbnormalState]) -> Sequence[AbnormalStat
 
 
 ALL_ERRORS = Observer("logged-errors", "Errors in logs", observe_errors, (LOGGED_ERRORS,), scope="host")
-OBSERVERS = (Observer("lasting-errors", "Errors in logs", observe_lasting_errors, (LOGGED_ERRORS,), scope="host"),)
+OBSERVERS = (
+    Observer("lasting-errors", "Errors in logs", observe_lasting_errors, (LOGGED_ERRORS, UNITS), scope="host"),
+)

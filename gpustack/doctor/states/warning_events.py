@@ -1,6 +1,6 @@
 """Warnings of programs about objects of the platform and about nodes that no other state is about."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -38,11 +38,14 @@ def build_observer(
     def observe_warnings(view: View) -> Iterator[AbnormalState]:
         unready_nodes = list_unready_nodes(view[NODES])
         # The node is a state of its own, and so is what its programs say.
-        known_pods = {f"pod {pod}": pod for pod in view[pods] if pod.node not in unready_nodes} if pods else {}
+        all_pods: tuple[PodState, ...] = view[pods] if pods else ()
+        known_pods = {f"pod {pod}": pod for pod in all_pods if pod.node not in unready_nodes}
         known_events: tuple[WarningEvent, ...] = view[events]
         for event in sorted(known_events, key=lambda event: event.last_at or DAWN, reverse=True):
             pod = known_pods.get(event.subject)
             if (event.kind == "Pod" and pod is None) or is_accepted(view.spec, event):
+                continue
+            if is_over(event, all_pods):
                 continue
             is_start = event.kind == "Node" and event.name not in unready_nodes and event.count == 1
             limit = RECENT_OF_READY if is_start or (pod and pod.ready) else RECENT
@@ -52,6 +55,13 @@ def build_observer(
 
     probes: tuple[Probe[Any], ...] = (events, NODES, pods) if pods else (events, NODES)
     return Observer(events.id.replace(".", "-"), title, observe_warnings, probes, is_needed=is_needed)
+
+
+def is_over(event: WarningEvent, pods: Collection[PodState]) -> bool:
+    """Tell whether a controller has made a pod since it could not, or in the same second: it tries again and again."""
+    owner = f"{event.kind}/{event.name}"
+    creations = [pod.created_at for pod in pods if pod.namespace == event.namespace and pod.owner == owner]
+    return event.last_at is not None and any(time is not None and time >= event.last_at for time in creations)
 
 
 def is_accepted(spec: Spec, event: WarningEvent) -> bool:

@@ -1,11 +1,13 @@
 """Errors of programs: when a second round asks for them, and which of them are shown beside what is unexplained. The
 lines are those of a lab host (tests/cases/host.logged-errors) at times of these tests."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from gpustack.ask.probe import Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.states.logged_errors import MAX_ERRORS, MAX_STATES
@@ -63,12 +65,13 @@ def unexplained_snapshot() -> Snapshot:
 
 def build_first_round(clock_error: int) -> Snapshot:
     snapshot = build_snapshot(monitoring__pods=[make_unready_pod(20)])
-    answers = dict(snapshot.answers)
-    clock_seconds = int(snapshot.started_at.timestamp()) + clock_error
+    return replace(snapshot, answers={**snapshot.answers, **build_clocks(clock_error)})
+
+
+def build_clocks(clock_error: int = 0) -> dict[tuple[str, str], Answer]:
+    clock_seconds = int(build_healthy().started_at.timestamp()) + clock_error
     clock = make_answer(TIMES.id, f"== now\n{clock_seconds}\n== booted\n== files\n")
-    for host in ("k1", "k2"):
-        answers |= place_answers(host, clock)
-    return replace(snapshot, answers=answers)
+    return {**place_answers("k1", clock), **place_answers("k2", clock)}
 
 
 def test_an_error_stands_beside_what_nothing_explains(unexplained_snapshot: Snapshot) -> None:
@@ -127,6 +130,49 @@ def test_an_error_that_began_in_the_life_of_a_program_is_a_note_of_a_cluster_tha
 def test_errors_of_a_start_and_rare_ones_are_none_of_a_cluster_that_works(first: int, begin: int, count: int) -> None:
     error = format_error(RELOADER, RELOAD, first, begin=begin, count=count)
     assert list_messages(add_errors(build_healthy(), error)) == []
+
+
+CONFLICT = (
+    'E1201 01:58:52.263377       1 daemon_controller.go:411] "Unhandled Error" err="gpu-operator/nvidia-mig-manager '
+    'failed with : read version: 1664 is not as new as written version: 1678 for group resource daemonsets.apps" '
+    'logger="UnhandledError"'
+)
+"""A line of examples/recordings/healthy.jsonl."""
+NO_MANIFESTS = (
+    'E1201 02:03:05.602895    2806 file_linux.go:59] "Unable to read config path" err="path does not exist, ignoring" '
+    'path="/etc/kubernetes/manifests"'
+)
+"""A line of examples/recordings/healthy.jsonl, which the kubelet of a worker repeats."""
+
+
+@pytest.mark.parametrize(("minutes_ago", "count"), [(2, 1), (4, 0)])
+def test_an_error_that_stopped_is_none_of_a_cluster_that_works(minutes_ago: float, count: int) -> None:
+    log = "kube-system_kube-controller-manager-k1_b22319d5/kube-controller-manager"
+    snapshot = add_errors(
+        replace(build_healthy(), answers={**build_healthy().answers, **build_clocks()}),
+        format_error(log, CONFLICT, 21, minutes_ago),
+    )
+    assert len(list_messages(snapshot)) == count
+
+
+@pytest.mark.parametrize(("started_minutes_ago", "count"), [(22, 0), (60, 1)])
+def test_an_error_from_the_start_of_a_unit_is_usual(started_minutes_ago: float, count: int) -> None:
+    healthy = build_healthy()
+    start = int(healthy.started_at.timestamp() - 60 * started_minutes_ago)
+    units = healthy.answers["units.services", "k2"]
+    blocks = [
+        re.sub("(?m)^ActiveEnterTimestamp=.*", f"ActiveEnterTimestamp=@{start}", block)
+        if "Id=kubelet.service" in block
+        else block
+        for block in units.stdout.split("\n\n")
+    ]
+    times = " ".join(format_time(minutes) for minutes in (90, 21, 1))
+    text = f"== containers\n== units\nkubelet 15 {times} k2 kubelet[2806]: {NO_MANIFESTS}\n== end\n"
+    answers = {
+        ("units.services", "k2"): replace(units, stdout="\n\n".join(blocks)),
+        (LOGGED_ERRORS.id, "k2"): replace(make_answer(LOGGED_ERRORS.id, text), location="k2"),
+    }
+    assert len(list_messages(replace(healthy, answers={**healthy.answers, **answers}))) == count
 
 
 def test_beside_a_certain_root_cause_no_error_is_shown() -> None:

@@ -170,3 +170,29 @@ def test_a_warning_of_a_ready_node_that_is_not_repeated_is_over(minutes_ago: flo
     words = {"reason": "InvalidDiskCapacity", "message": "invalid capacity 0 on image filesystem"}
     event = {"involvedObject": {"kind": "Node", "name": "k2"}, **words, **times}
     assert len(list_states(diagnose_items(warnings__nodes=[event]), "warning")) == states
+
+
+@pytest.mark.parametrize(("created_minutes_ago", "count"), [(5, 0), (6, 1)], ids=["made-since", "made-before"])
+def test_a_refusal_is_over_once_its_controller_made_a_pod(created_minutes_ago: float, count: int) -> None:
+    """The event is that of examples/recordings/healthy.jsonl, of an operator that made its DaemonSet before the
+    ServiceAccount."""
+    message = (
+        'Error creating: pods "gpu-feature-discovery-" is forbidden: error looking up service account '
+        'gpu-operator/nvidia-gpu-feature-discovery: serviceaccount "nvidia-gpu-feature-discovery" not found'
+    )
+    event = {
+        "involvedObject": {"kind": "DaemonSet", "namespace": "gpu-operator", "name": "gpu-feature-discovery"},
+        "reason": "FailedCreate",
+        "message": message,
+        "firstTimestamp": format_time(5),
+        "lastTimestamp": format_time(5),
+        "count": 1,
+    }
+    pods = read_items("gpu.pods")
+    pod = find_item(pods, "gpu-feature-discovery")
+    pod["metadata"] |= {
+        "creationTimestamp": format_time(created_minutes_ago),
+        "ownerReferences": [{"kind": "DaemonSet", "name": "gpu-feature-discovery", "controller": True}],
+    }
+    states = list_states(diagnose_items(warnings__gpu=[event], gpu__pods=pods), "warning")
+    assert [state.message for state in states] == [f"FailedCreate: {message}"] * count
