@@ -35,17 +35,17 @@ def train_step(step: int, batch: list[int]) -> float:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--address", default="0.0.0.0", help="where metrics are served")
-    options.add_argument("--port", type=int, default=8000)
-    options.add_argument("--steps", type=int, default=3000)
-    chosen = options.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--address", default="0.0.0.0", help="where metrics are served")
+    parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument("--steps", type=int, default=3000)
+    arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # the pod is stopped: here a checkpoint is written
     handler = logging.StreamHandler()
     handler.setFormatter(gpustack_logs.JsonFormatter())
     logging.basicConfig(level=logging.INFO, handlers=[handler])
-    start_http_server(chosen.port, chosen.address)
-    for step in range(chosen.steps):
+    start_http_server(arguments.port, arguments.address)
+    for step in range(arguments.steps):
         with STEP.time():
             with WAIT.time():
                 batch = load_batch(step)
