@@ -14,11 +14,11 @@ from gpustack.forecast.demand import Day
 from gpustack.forecast.models import MODELS, Fit, Model, fit_model
 from gpustack.forecast.trend import WEEK
 
-FIRST = 2 * WEEK  # days before the first origin: two seasons
+FIRST_ORIGIN = 2 * WEEK  # days before the first origin: two seasons
 HORIZON = 2 * WEEK
 FOLDS, FEWEST_FOLDS = 10, 3
-FEWEST_PEAKS = FIRST - 2  # before an origin
-NEARLY = 1e-9
+FEWEST_PEAKS = FIRST_ORIGIN - 2  # before an origin
+EPSILON = 1e-9
 
 
 @dataclass(frozen=True)
@@ -42,31 +42,35 @@ def backtest(days: Sequence[Day]) -> tuple[Score, ...]:
 def list_origins(days: Sequence[Day]) -> tuple[int, ...]:
     """List origins at equal distances, the last a horizon before the end."""
     last = len(days) - HORIZON
-    step = max(1, -(-(last - FIRST + 1) // FOLDS))
-    candidates = range(last, FIRST - 1, -step)
-    return tuple(at for at in candidates if sum(day.peak is not None for day in days[:at]) >= FEWEST_PEAKS)
+    step = max(1, -(-(last - FIRST_ORIGIN + 1) // FOLDS))
+    candidates = range(last, FIRST_ORIGIN - 1, -step)
+    return tuple(origin for origin in candidates if sum(day.peak is not None for day in days[:origin]) >= FEWEST_PEAKS)
 
 
 def compute_score(model: Model, days: Sequence[Day], begins: Sequence[int]) -> Score:
     """Score a model by the days of which the errors of both forecasts are known. A fold without one does not count."""
-    own: list[float] = []
-    simple: list[float] = []
-    weeks: list[float] = []
+    model_errors: list[float] = []
+    naive_errors: list[float] = []
+    weekly_errors: list[float] = []
     folds = 0
     for begin in begins:
         fit = fit_model(model, days[:begin])
-        coming = {at - begin + 1: days[at] for at in range(begin, begin + HORIZON)}
+        coming_days = {index - begin + 1: days[index] for index in range(begin, begin + HORIZON)}
         errors = [
             (compute_error(day, fit.predict(after)), compute_error(day, predict_naive(days[:begin], after)))
-            for after, day in coming.items()
+            for after, day in coming_days.items()
         ]
-        known = [(mine, naive) for mine, naive in errors if mine is not None and naive is not None]
-        own += [mine for mine, _ in known]
-        simple += [naive for _, naive in known]
-        weeks += list(compute_weekly_errors(fit, coming))
-        folds += bool(known)
-    mase = fmean(own) / max(fmean(simple), NEARLY) if folds else inf
-    return Score(model, mase, compute_widening(weeks), folds)
+        error_pairs = [
+            (model_error, naive_error)
+            for model_error, naive_error in errors
+            if model_error is not None and naive_error is not None
+        ]
+        model_errors += [model_error for model_error, _ in error_pairs]
+        naive_errors += [naive_error for _, naive_error in error_pairs]
+        weekly_errors += list(compute_weekly_errors(fit, coming_days))
+        folds += bool(error_pairs)
+    mase = fmean(model_errors) / max(fmean(naive_errors), EPSILON) if folds else inf
+    return Score(model, mase, compute_widening(weekly_errors), folds)
 
 
 def compute_error(day: Day, prediction: float | None) -> float | None:
@@ -80,7 +84,7 @@ def compute_error(day: Day, prediction: float | None) -> float | None:
 def predict_naive(days: Sequence[Day], after: int) -> float | None:
     """Predict by the seasonal naive forecast: as on the last such weekday that is known, None where none is."""
     indices = range(len(days) - 1 - (-after % WEEK), -1, -WEEK)
-    return next((peak for at in indices if (peak := days[at].peak) is not None), None)
+    return next((peak for index in indices if (peak := days[index].peak) is not None), None)
 
 
 def compute_weekly_errors(fit: Fit, coming: dict[int, Day]) -> Iterator[float]:
@@ -93,11 +97,11 @@ def compute_weekly_errors(fit: Fit, coming: dict[int, Day]) -> Iterator[float]:
             if day.peak is not None and not day.bound
         ]
         if len(errors) > WEEK / 2:
-            yield fmean(errors) / max(fit.compute_error(begin + WEEK / 2, len(errors)), NEARLY)
+            yield fmean(errors) / max(fit.compute_error(begin + WEEK / 2, len(errors)), EPSILON)
 
 
 def compute_widening(weeks: Sequence[float]) -> float:
     """Compute the factor by which four in five weeks were inside (split conformal prediction)."""
-    ordered = sorted(map(abs, weeks))
-    inside = ordered[int(0.8 * len(ordered))] if ordered else 0.0
-    return max(1.0, inside / NormalDist().inv_cdf(0.9))
+    sorted_errors = sorted(map(abs, weeks))
+    quantile = sorted_errors[int(0.8 * len(sorted_errors))] if sorted_errors else 0.0
+    return max(1.0, quantile / NormalDist().inv_cdf(0.9))

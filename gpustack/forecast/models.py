@@ -68,20 +68,25 @@ def fit_model(model: Model, days: Sequence[Day]) -> Fit:
     """Fit a model to at least eight days with a peak. Demand behind bounds is estimated with the rest, in rounds (as by
     expectation and maximisation)."""
     first = len(days) - model.memory if model.memory else 0
-    values = {at: model.transform(day.peak) for at, day in enumerate(days) if day.peak is not None and at >= first}
-    bounds = {at: demand for at, demand in values.items() if days[at].bound}
+    values = {
+        number: model.transform(day.peak) for number, day in enumerate(days) if day.peak is not None and number >= first
+    }
+    bounds = {number: demand for number, demand in values.items() if days[number].bound}
     fit = fit_values(model, len(days) - 1, values)
     for _ in range(ROUNDS if bounds else 0):
-        behind = {at: compute_mean_above(fit.expect(at - fit.last), fit.sigma, least) for at, least in bounds.items()}
-        fit = fit_values(model, len(days) - 1, values | behind)
+        estimates = {
+            number: compute_mean_above(fit.expect(number - fit.last), fit.sigma, lower_bound)
+            for number, lower_bound in bounds.items()
+        }
+        fit = fit_values(model, len(days) - 1, values | estimates)
     return fit
 
 
 def fit_values(model: Model, last: int, observations: Values) -> Fit:
     values = remove_step(observations)
     slope = estimate_slope(values) if model.trend else 0.0
-    level, weekdays = split_weekdays({at: demand + slope * (last - at) for at, demand in values.items()})
-    rest = {at: demand + slope * (last - at) - level - weekdays[at % WEEK] for at, demand in values.items()}
+    level, weekdays = split_weekdays({day: demand + slope * (last - day) for day, demand in values.items()})
+    rest = {day: demand + slope * (last - day) - level - weekdays[day % WEEK] for day, demand in values.items()}
     sigma, count = compute_spread(rest), len(rest)
     error = sigma * sqrt(compute_inflation(rest) / count)
     tilt = MEDIANS * error * sqrt(12) / count

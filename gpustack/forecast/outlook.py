@@ -65,34 +65,43 @@ class Outlook:
 def predict_outlook(days: Sequence[Day], limit: float, terms: Terms, scores: Sequence[Score]) -> Outlook:
     """Predict the outlook. `scores` are sorted, the best first, and the best is below 1."""
     horizon = min(max(terms.horizon, terms.lead), FURTHEST * len(days))
-    good = [score for score in scores if score.mase < 1 and score.mase <= NEAR_BEST * scores[0].mase]
+    good_scores = [score for score in scores if score.mase < 1 and score.mase <= NEAR_BEST * scores[0].mase]
     rng = random.Random(SEED)  # noqa: S311 - paths, no secrets
     paths: list[Path] = []
-    for model_score in good:
-        paths += draw_paths(fit_model(model_score.model, days), model_score.widening, horizon, PATHS // len(good), rng)
-    peaks = tuple(compute_quantiles([path[at] for path in paths]) for at in range(horizon))
+    for model_score in good_scores:
+        paths += draw_paths(
+            fit_model(model_score.model, days), model_score.widening, horizon, PATHS // len(good_scores), rng
+        )
+    peaks = tuple(compute_quantiles([path[day] for path in paths]) for day in range(horizon))
     at_lead, order = None, None
     if terms.lead <= horizon:
         at_lead = compute_quantiles([max(path[max(0, terms.lead - WEEK) : terms.lead]) for path in paths])
         order = max(0, ceil(at_lead.p90 - limit))
     return Outlook(
-        tuple(used_score.model.id for used_score in good), horizon, peaks, compute_fills(paths, limit), at_lead, order
+        tuple(used_score.model.id for used_score in good_scores),
+        horizon,
+        peaks,
+        compute_fills(paths, limit),
+        at_lead,
+        order,
     )
 
 
 def compute_quantiles(values: Sequence[float]) -> Quantiles:
-    ordered = sorted(values)
-    return Quantiles(compute_quantile(ordered, 0.1), compute_quantile(ordered, 0.5), compute_quantile(ordered, 0.9))
+    sorted_values = sorted(values)
+    return Quantiles(
+        compute_quantile(sorted_values, 0.1), compute_quantile(sorted_values, 0.5), compute_quantile(sorted_values, 0.9)
+    )
 
 
 def compute_fills(paths: Sequence[Path], limit: float) -> Fills:
     days = [find_passage(path, limit) for path in paths]
-    beyond = len(paths[0]) + 1
-    ordered = sorted(day or beyond for day in days)
+    day_after_horizon = len(paths[0]) + 1
+    sorted_days = sorted(day or day_after_horizon for day in days)
 
     def find_day(share: float) -> int | None:
-        at = int(compute_quantile(ordered, share))
-        return at if at < beyond else None
+        passage_day = int(compute_quantile(sorted_days, share))
+        return passage_day if passage_day < day_after_horizon else None
 
     chance = sum(passage_day is not None for passage_day in days) / len(days)
     return Fills(find_day(0.1), find_day(0.5), find_day(0.05), find_day(0.95), chance)

@@ -22,11 +22,11 @@ def draw_paths(fit: Fit, widening: float, horizon: int, number: int, rng: random
         while len(noise) < horizon:
             begin = rng.randrange(len(rest) - WEEK + 1)
             noise += rest[begin : begin + WEEK]
-        moved = (
-            demand + lift + tilt * (after + fit.middle) + odd
-            for after, (demand, odd) in enumerate(zip(expected, noise, strict=False), 1)
+        demands = (
+            demand + lift + tilt * (after + fit.middle) + deviation
+            for after, (demand, deviation) in enumerate(zip(expected, noise, strict=False), 1)
         )
-        paths.append([max(0.0, fit.model.inverse(demand)) for demand in moved])
+        paths.append([max(0.0, fit.model.inverse(demand)) for demand in demands])
     return paths
 
 

@@ -15,7 +15,7 @@ from gpustack.forecast.trend import WEEK
 from gpustack.times import DAY, format_day
 
 FEWEST_DAYS = 4 * WEEK  # two seasons to fit and a fortnight to test on
-KNOWN = 0.75  # of the days
+MIN_KNOWN_SHARE = 0.75  # of the days
 RECENT = 2 * WEEK
 MOST_BOUNDS = WEEK  # of the recent days
 
@@ -65,17 +65,17 @@ def forecast(demands: Sequence[Demand], terms: Terms) -> Forecast:
 
 def forecast_pool(demand: Demand, terms: Terms) -> PoolForecast:
     """Forecast a pool. The result for the same demand is always the same."""
-    every, capacity = fold(demand), demand.limit
-    days = tuple(dropwhile(lambda day: day.peak is None, every))
-    begin = demand.begin + (len(every) - len(days)) * DAY
+    all_days, capacity = fold(demand), demand.limit
+    days = tuple(dropwhile(lambda day: day.peak is None, all_days))
+    begin = demand.begin + (len(all_days) - len(days)) * DAY
     limit = None if capacity is None else max(0.0, capacity - terms.reserve)
     scores = backtest(days)
     refusal = find_refusal(days, limit, scores)
     outlook = None if refusal or limit is None else predict_outlook(days, limit, terms, scores)
     notes = tuple(list_notes(days, begin, terms, outlook))
     full = sum(limit is not None and day.peak is not None and day.peak >= limit for day in days[-RECENT:])
-    reason, why = refusal or (None, "")
-    return PoolForecast(demand.pool, begin, days, capacity, limit, full, scores, outlook, reason, why, notes)
+    reason, message = refusal or (None, "")
+    return PoolForecast(demand.pool, begin, days, capacity, limit, full, scores, outlook, reason, message, notes)
 
 
 def find_refusal(days: Sequence[Day], limit: float | None, scores: Sequence[Score]) -> tuple[Reason, str] | None:
@@ -86,15 +86,16 @@ def find_refusal(days: Sequence[Day], limit: float | None, scores: Sequence[Scor
         return "no-capacity", "what the nodes of this pool can allocate is not known for the last day"
     if len(days) < FEWEST_DAYS:
         verb = "is" if len(days) == 1 else "are"
-        why = f"there {verb} {format_count(len(days), 'day')} of history; it takes {FEWEST_DAYS}"
-        return "short-history", why
-    if len(peaks) < KNOWN * len(days) or not scores:
-        return "gaps", f"of {len(days)} days {len(peaks)} have enough hours; it takes {KNOWN * 100:.0f} % of them"
+        reason = f"there {verb} {format_count(len(days), 'day')} of history; it takes {FEWEST_DAYS}"
+        return "short-history", reason
+    if len(peaks) < MIN_KNOWN_SHARE * len(days) or not scores:
+        percent = MIN_KNOWN_SHARE * 100
+        return "gaps", f"of {len(days)} days {len(peaks)} have enough hours; it takes {percent:.0f} % of them"
     if not any(peaks[-FEWEST_DAYS:]):
         return "no-demand", f"nobody asked for these GPUs in the last {FEWEST_DAYS} days"
     if bounds > MOST_BOUNDS:
-        why = "all GPUs were taken, or may have been, and who waited for more is not known"
-        return "hidden-demand", f"on {bounds} of the last {RECENT} days {why}"
+        reason = "all GPUs were taken, or may have been, and who waited for more is not known"
+        return "hidden-demand", f"on {bounds} of the last {RECENT} days {reason}"
     if scores[0].mase >= 1:
         errors = f"{scores[0].mase:.2f} times those of repeating the last week"
         return "no-skill", f"errors of the best model ({scores[0].model.id}) were {errors}"
@@ -105,14 +106,14 @@ def list_notes(days: Sequence[Day], begin: int, terms: Terms, outlook: Outlook |
     """List notes that a reader needs beside the numbers."""
     bounds = sum(day.bound for day in days)
     if bounds:
-        why = "all GPUs were taken, or may have been, and who waited is not known: demand was that or more"
-        yield f"On {format_count(bounds, 'day')} {why}."
+        reason = "all GPUs were taken, or may have been, and who waited is not known: demand was that or more"
+        yield f"On {format_count(bounds, 'day')} {reason}."
     unknown = sum(day.peak is None for day in days)
     if unknown:
         yield f"{format_count(unknown, 'day')} of {len(days)} had too few hours."
-    step = find_step({at: day.peak for at, day in enumerate(days) if day.peak is not None})
+    step = find_step({number: day.peak for number, day in enumerate(days) if day.peak is not None})
     if step:
-        moved = f"{'rose' if step[1] > 0 else 'fell'} by {abs(step[1]):.0f} units"
-        yield f"Demand {moved} on {format_day(begin + step[0] * DAY)} at once; the trend is without that."
+        change = f"{'rose' if step[1] > 0 else 'fell'} by {abs(step[1]):.0f} units"
+        yield f"Demand {change} on {format_day(begin + step[0] * DAY)} at once; the trend is without that."
     if outlook and outlook.horizon < max(terms.horizon, terms.lead):
         yield f"{len(days)} days of history reach {outlook.horizon} days, no further."

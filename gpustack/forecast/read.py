@@ -15,9 +15,9 @@ from gpustack.forecast.demand import Demand
 from gpustack.metrics.prometheus import Prometheus
 from gpustack.times import DAY, HOUR, format_day
 
-SAMPLED = "5m"
+SAMPLE_INTERVAL = "5m"
 WEEK = 7 * DAY
-BY = "sum by (resource)"
+AGGREGATION = "sum by (resource)"
 Table = dict[str, dict[int, float]]
 """Values by resource, then by the second at which the hour begins."""
 
@@ -28,36 +28,38 @@ def query_demands(prometheus: Prometheus, seconds: float, nodes: str = "", resou
     none."""
     end = int(prometheus.fetch_time() // DAY * DAY)
     begin = end - int(seconds // DAY * DAY)
-    allocated, queued, capacity = (query_hours(prometheus, expr, begin, end) for expr in build_expressions(nodes))
+    allocated_gpus, queued_gpus, capacity = (
+        query_hours(prometheus, expr, begin, end) for expr in build_expressions(nodes)
+    )
     pools = [pool for pool in sorted(capacity) if resource in ("", pool)]
     if not pools:
         message = f"{prometheus.access.url} knows no {resource or 'GPUs'} of nodes before {format_day(end)} 00:00 UTC."
-        why = (
+        reason = (
             "Whole days are read, and it may have none yet; or kube-state-metrics is not scraped, no node offers any, "
             "or the name or the pattern is another."
         )
-        raise MissingDataError("forecast-nothing", message, why)
+        raise MissingDataError("forecast-nothing", message, reason)
     hours = range(begin, end, HOUR)
-    return tuple(build_demand(pool, hours, allocated, {} if nodes else queued, capacity) for pool in pools)
+    return tuple(build_demand(pool, hours, allocated_gpus, {} if nodes else queued_gpus, capacity) for pool in pools)
 
 
 def build_demand(pool: str, hours: range, allocated_gpus: Table, queued_gpus: Table, capacity: Table) -> Demand:
-    taken, waiting, offered = (
+    allocated_hours, queued_hours, offered_hours = (
         [table.get(pool, {}).get(hour) for hour in hours] for table in (allocated_gpus, queued_gpus, capacity)
     )
-    return Demand(pool, hours.start, taken, waiting, offered, whole_queue=any(waiting))
+    return Demand(pool, hours.start, allocated_hours, queued_hours, offered_hours, whole_queue=any(queued_hours))
 
 
 def build_expressions(nodes: str) -> tuple[str, str, str]:
     """Build the expressions of allocated, queued and allocatable GPUs."""
-    chosen = f" and on (node) kube_node_status_allocatable{{node=~{dump_json(nodes)}}}" if nodes else ""
-    offered = f"{expand_rule('gpustack:node_gpu_allocatable:count')}{chosen}"
-    none = f"{BY} ({offered}) * 0"
-    ready, cordoned = expand_rule("gpustack:node_ready:bool"), expand_rule("gpustack:node_cordoned:bool")
+    node_filter = f" and on (node) kube_node_status_allocatable{{node=~{dump_json(nodes)}}}" if nodes else ""
+    allocatable = f"{expand_rule('gpustack:node_gpu_allocatable:count')}{node_filter}"
+    zero = f"{AGGREGATION} ({allocatable}) * 0"
+    ready_rule, cordoned_rule = expand_rule("gpustack:node_ready:bool"), expand_rule("gpustack:node_cordoned:bool")
     return (
-        f"{BY} ({expand_rule('gpustack:node_gpu_requested:count')}{chosen}) or {none}",
-        f"{BY} ({expand_rule('gpustack:pod_gpus_pending:count')}) or {none}",
-        f"{BY} ({offered} and on (node) {ready} == 1 unless on (node) {cordoned} == 1)",
+        f"{AGGREGATION} ({expand_rule('gpustack:node_gpu_requested:count')}{node_filter}) or {zero}",
+        f"{AGGREGATION} ({expand_rule('gpustack:pod_gpus_pending:count')}) or {zero}",
+        f"{AGGREGATION} ({allocatable} and on (node) {ready_rule} == 1 unless on (node) {cordoned_rule} == 1)",
     )
 
 
@@ -73,7 +75,8 @@ def query_hours(prometheus: Prometheus, expr: str, begin: int, end: int) -> Tabl
     table: Table = {}
     for first in range(begin, end, WEEK):
         last = min(first + WEEK, end)
-        for series in prometheus.query_range(f"avg_over_time(({expr})[1h:{SAMPLED}])", first + HOUR, last, HOUR):
+        query = f"avg_over_time(({expr})[1h:{SAMPLE_INTERVAL}])"
+        for series in prometheus.query_range(query, first + HOUR, last, HOUR):
             hours = table.setdefault(series.labels.get("resource", ""), {})
-            hours |= {round(at) - HOUR: demand for at, demand in series.points if isfinite(demand)}
+            hours |= {round(time) - HOUR: demand for time, demand in series.points if isfinite(demand)}
     return table

@@ -5,8 +5,8 @@ from statistics import median
 
 from gpustack.forecast.trend import WEEK, Values
 
-CLEAR = 3.5  # times the usual deviation, in the median of a week
-EACH = 2.0  # and in all of its days but one
+MEDIAN_DEVIATIONS = 3.5  # the median of a week, in usual deviations
+DAY_DEVIATIONS = 2.0  # each day of that week but one
 
 
 def find_step(values: Values) -> tuple[int, float] | None:
@@ -20,7 +20,11 @@ def find_step(values: Values) -> tuple[int, float] | None:
         abs(increase - usual) for increase in increases.values()
     )  # as the standard one, of noise
     steepest_week = max(find_raised_weeks(increases, usual), key=lambda week: week[0], default=None)
-    if steepest_week is None or steepest_week[0] <= EACH * deviation or abs(steepest_week[2]) <= CLEAR * deviation:
+    if (
+        steepest_week is None
+        or steepest_week[0] <= DAY_DEVIATIONS * deviation
+        or abs(steepest_week[2]) <= MEDIAN_DEVIATIONS * deviation
+    ):
         return None
     return steepest_week[1:]
 

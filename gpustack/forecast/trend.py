@@ -28,9 +28,9 @@ def estimate_slope(values: Values) -> float:
 
 def split_weekdays(values: Values) -> tuple[float, tuple[float, ...]]:
     """Split values into the level and the height of each weekday (the number of the day modulo 7) above it."""
-    whole = median(values.values())
+    overall_median = median(values.values())
     medians = [
-        median([demand for day, demand in values.items() if day % WEEK == weekday] or [whole])
+        median([demand for day, demand in values.items() if day % WEEK == weekday] or [overall_median])
         for weekday in range(WEEK)
     ]
     level = fmean(medians)
@@ -45,8 +45,8 @@ def compute_spread(rest: Values) -> float:
 def compute_inflation(rest: Values) -> float:
     """Compute the factor by which correlated neighbours make the variance of a mean larger: (1 + r) / (1 - r). In short
     series r comes out too small by (1 + 4 r) / n (F. H. C. Marriott and J. A. Pope, Biometrika 41, 1954)."""
-    whole = sum(residual * residual for residual in rest.values())
-    pairs = sum(residual * rest[day + 1] for day, residual in rest.items() if day + 1 in rest)
-    correlation = pairs / whole if whole > 0 else 0.0
+    square_sum = sum(residual * residual for residual in rest.values())
+    pair_sum = sum(residual * rest[day + 1] for day, residual in rest.items() if day + 1 in rest)
+    correlation = pair_sum / square_sum if square_sum > 0 else 0.0
     r = min(MOST_COMMON, max(0.0, correlation + (1 + 4 * correlation) / len(rest)))
     return (1 + r) / (1 - r)
