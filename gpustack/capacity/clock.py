@@ -11,8 +11,8 @@ from gpustack.vocabulary import usage_series as series
 
 WHOLE_FROM = 0.5
 """Recorded share from which an hour counts whole: its missing part was as the rest."""
-FULL = 0.99
-MOST = 1.02
+FULL_SHARE = 0.99
+MAX_HOUR_SHARE = 1.02
 
 
 @dataclass(frozen=True)
@@ -33,29 +33,29 @@ def query_clock(source: Source) -> Clock:
     seconds: dict[int, float] = {}
     for _, hourly in source.query_hours("avg_over_time", series.SAMPLE, ""):
         seconds |= hourly
-    ruled = compute_hour_shares(source, series.SAMPLE, seconds)
-    requested = compute_hour_shares(source, series.OFFERED_UNITS, seconds)
-    many = [hour for hour, share in ruled.items() if share > MOST]
-    if many:
+    rule_shares = compute_hour_shares(source, series.SAMPLE, seconds)
+    request_shares = compute_hour_shares(source, series.OFFERED_UNITS, seconds)
+    hours = [hour for hour, share in rule_shares.items() if share > MAX_HOUR_SHARE]
+    if hours:
         message = f"{source.prometheus.access.url} has more samples of usage than their interval allows."
-        why = (
-            f"In the hour of {format_minute(many[0])} UTC the samples add up to {ruled[many[0]]:.2f} hours; each "
-            f"covers {seconds[many[0]]:.0f} s. The group gpustack-usage is evaluated at another interval than "
+        reason = (
+            f"In the hour of {format_minute(hours[0])} UTC the samples add up to {rule_shares[hours[0]]:.2f} hours; "
+            f"each covers {seconds[hours[0]]:.0f} s. The group gpustack-usage is evaluated at another interval than "
             "it was written for, or copies of its series differ."
         )
-        raise MissingDataError("capacity-interval", message, why)
-    weigh = {hour: seconds[hour] / HOUR for hour in seconds}
-    recorded = {hour: share / compute_divisor(share) for hour, share in requested.items()}
+        raise MissingDataError("capacity-interval", message, reason)
+    spans = {hour: seconds[hour] / HOUR for hour in seconds}
+    recorded_shares = {hour: share / compute_divisor(share) for hour, share in request_shares.items()}
 
     def limit_share(hour: int, share: float) -> float:
         """Limit values to the time of which requests are known, so that others are not reported either."""
-        return min(1.0, recorded.get(hour, 0.0) * compute_divisor(share) / share)
+        return min(1.0, recorded_shares.get(hour, 0.0) * compute_divisor(share) / share)
 
     return Clock(
-        {hour: weigh[hour] / compute_divisor(share) * limit_share(hour, share) for hour, share in ruled.items()},
-        {hour: weigh[hour] / compute_divisor(share) for hour, share in requested.items()},
-        recorded,
-        sum(1.0 - share for share in requested.values() if WHOLE_FROM <= share < FULL),
+        {hour: spans[hour] / compute_divisor(share) * limit_share(hour, share) for hour, share in rule_shares.items()},
+        {hour: spans[hour] / compute_divisor(share) for hour, share in request_shares.items()},
+        recorded_shares,
+        sum(1.0 - share for share in request_shares.values() if WHOLE_FROM <= share < FULL_SHARE),
     )
 
 
@@ -76,11 +76,11 @@ def compute_hour_shares(source: Source, name: str, seconds: Mapping[int, float])
 
 def find_gaps(begin: int, end: int, recorded_shares: Mapping[int, float]) -> Iterator[Gap]:
     """Find hours without any sample; those that follow each other are one gap."""
-    since: int | None = None
+    gap_begin: int | None = None
     for hour in range(begin, end + HOUR, HOUR):
         missing = hour < end and not recorded_shares.get(hour)
-        if missing and since is None:
-            since = hour
-        elif not missing and since is not None:
-            yield Gap(since, hour)
-            since = None
+        if missing and gap_begin is None:
+            gap_begin = hour
+        elif not missing and gap_begin is not None:
+            yield Gap(gap_begin, hour)
+            gap_begin = None

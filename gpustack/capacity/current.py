@@ -13,7 +13,7 @@ from gpustack.times import HOUR
 
 RESOURCES = 'resource=~"cpu|memory|nvidia_com_(gpu|gpu_shared|mig_.+)"'
 GPUS = 'resource=~"nvidia_com_(gpu|gpu_shared|mig_.+)"'
-ONE = "namespace, pod, uid"
+POD_KEY = "namespace, pod, uid"
 REQUESTS = "kube_pod_container_resource_requests"
 RECENT = 2 * HOUR
 """Seconds: a window ends with a whole hour, and that hour is known for a while after it."""
@@ -29,15 +29,15 @@ def query_current_state(source: Source, units: Mapping[tuple[str, str], float]) 
             if name in nodes:
                 nodes[name].gpus_per_unit[resource] = gpus
     waiting = tuple(query_waiting_pods(source, nodes.values()))
-    wanted: dict[str, dict[str, float]] = {f"{pod.namespace}/{pod.pod}": {} for pod in waiting}
-    asked = source.select(REQUESTS, f'{RESOURCES},node=""')
+    waiting_requests: dict[str, dict[str, float]] = {f"{pod.namespace}/{pod.pod}": {} for pod in waiting}
+    requests = source.select(REQUESTS, f'{RESOURCES},node=""')
     for series in query_series(
-        source, f"sum by (namespace, pod, resource) (max by ({ONE}, container, resource) ({asked}))"
+        source, f"sum by (namespace, pod, resource) (max by ({POD_KEY}, container, resource) ({requests}))"
     ):
         name = "/".join(extract_pod_key(series)[:2])
-        if name in wanted:
-            wanted[name][require_label(series.labels, "resource")] = extract_value(series)
-    free = tuple(find_free(nodes, wanted))
+        if name in waiting_requests:
+            waiting_requests[name][require_label(series.labels, "resource")] = extract_value(series)
+    free = tuple(find_free(nodes, waiting_requests))
     return CurrentState(
         time, waiting, free, tuple(sorted(query_idle_pods(source, time), key=lambda pod: pod.idle_since))
     )
@@ -64,22 +64,24 @@ def extract_pod_key(series: Series) -> tuple[str, str, str]:
 def query_waiting_pods(source: Source, nodes: Collection[Node]) -> Iterator[WaitingPod]:
     """Query the pods that wait for GPUs of these nodes, the longest first."""
     phase = source.select("kube_pod_status_phase", 'phase="Pending"')
-    asked = source.select(REQUESTS, f'{GPUS},node=""')
-    units = f"sum by ({ONE}, resource) (max by ({ONE}, container, resource) ({asked}))"
-    times = f"max by ({ONE}) ({source.select('kube_pod_created')}) and on ({ONE}) {asked}"
-    created = {extract_pod_key(series): extract_value(series, LAST_TIME) for series in query_series(source, times)}
-    looked = f"max by ({ONE}) ({source.select('kube_pod_status_unschedulable')} == 1) and on ({ONE}) {asked}"
-    refused = {extract_pod_key(refused_series) for refused_series in query_series(source, looked)}
+    requests = source.select(REQUESTS, f'{GPUS},node=""')
+    units = f"sum by ({POD_KEY}, resource) (max by ({POD_KEY}, container, resource) ({requests}))"
+    unit_query = f"{units} * on ({POD_KEY}) group_left () max by ({POD_KEY}) ({phase} == 1)"
+    time_query = f"max by ({POD_KEY}) ({source.select('kube_pod_created')}) and on ({POD_KEY}) {requests}"
+    times = {extract_pod_key(series): extract_value(series, LAST_TIME) for series in query_series(source, time_query)}
+    unschedulable = source.select("kube_pod_status_unschedulable")
+    unschedulable_query = f"max by ({POD_KEY}) ({unschedulable} == 1) and on ({POD_KEY}) {requests}"
+    unschedulable_pods = {extract_pod_key(series) for series in query_series(source, unschedulable_query)}
     waiting_pods = [
         WaitingPod(
             *extract_pod_key(request_series)[:2],
             require_label(request_series.labels, "resource"),
             extract_value(request_series),
-            created.get(extract_pod_key(request_series)),
-            extract_pod_key(request_series) in refused,
+            times.get(extract_pod_key(request_series)),
+            extract_pod_key(request_series) in unschedulable_pods,
             find_common_unit(nodes, request_series.labels["resource"]),
         )
-        for request_series in query_series(source, f"{units} * on ({ONE}) group_left () max by ({ONE}) ({phase} == 1)")
+        for request_series in query_series(source, unit_query)
     ]
     yield from sorted(
         waiting_pods, key=lambda pod: (pod.waiting_since is None, pod.waiting_since, pod.namespace, pod.pod)
@@ -89,20 +91,20 @@ def query_waiting_pods(source: Source, nodes: Collection[Node]) -> Iterator[Wait
 def query_nodes(source: Source) -> Mapping[str, Node]:
     """Query the nodes that offer GPUs."""
     nodes: dict[str, Node] = {}
-    offered = source.select("kube_node_status_allocatable", RESOURCES)
-    for series in query_series(source, f"max by (node, resource) ({offered})"):
+    allocatable_selector = source.select("kube_node_status_allocatable", RESOURCES)
+    for series in query_series(source, f"max by (node, resource) ({allocatable_selector})"):
         node = nodes.setdefault(require_label(series.labels, "node"), Node())
         node.allocatable[require_label(series.labels, "resource")] = extract_value(series)
     nodes = {name: node for name, node in nodes.items() if any(word.startswith(GPU) for word in node.allocatable)}
     phase = source.select("kube_pod_status_phase", 'phase=~"Pending|Running"')
-    asked = source.select(REQUESTS, f'{RESOURCES},node!=""')
-    taken = (
-        f"sum by (node, resource) (max by (node, {ONE}, container, resource) ({asked}) "
-        f"* on ({ONE}) group_left () max by ({ONE}) ({phase} == 1))"
+    requests = source.select(REQUESTS, f'{RESOURCES},node!=""')
+    request_query = (
+        f"sum by (node, resource) (max by (node, {POD_KEY}, container, resource) ({requests}) "
+        f"* on ({POD_KEY}) group_left () max by ({POD_KEY}) ({phase} == 1))"
     )
     ready = source.select("kube_node_status_condition", 'condition="Ready",status="true"')
     taints = source.select("kube_node_spec_taint", 'effect=~"NoSchedule|NoExecute"')
-    for series in query_node_series(source, nodes, taken):
+    for series in query_node_series(source, nodes, request_query):
         nodes[series.labels["node"]].requests[require_label(series.labels, "resource")] = extract_value(series)
     for series in query_node_series(source, nodes, f"max by (node) ({ready})"):
         nodes[series.labels["node"]].ready = extract_value(series) == 1

@@ -6,8 +6,8 @@ from gpustack.capacity.usage import Usage
 from gpustack.times import format_minute
 from gpustack.vocabulary.contradiction import REMEDY, describe_side
 
-FEW = 0.01
-SHOWN = 4
+MIN_AMOUNT = 0.01
+NAME_LIMIT = 4
 
 
 def find_doubts(usage: Usage) -> Iterator[str]:
@@ -26,25 +26,26 @@ def find_gap_doubts(usage: Usage) -> Iterator[str]:
         names = [f"{format_minute(gap.begin)} to {format_minute(gap.end)}" for gap in usage.gaps]
         missing = usage.window_hours - usage.recorded_hours
         yield f"{missing:.1f} of {usage.window_hours} hours were not recorded: {join_names(names)} (UTC)"
-    if usage.bridged_hours >= FEW:
+    if usage.bridged_hours >= MIN_AMOUNT:
         yield f"{usage.bridged_hours * 60:.0f} min of gaps shorter than half an hour count as the rest of their hour"
 
 
 def find_team_doubts(usage: Usage) -> Iterator[str]:
-    without: dict[str, float] = {}
+    unlabeled_hours: dict[str, float] = {}
     allocated, days = 0.0, dict[tuple[str, str], set[str]]()
     for key, hours in usage.hours.items():
         if key.namespace is None:
             continue
         allocated += hours.allocated
         if not key.team:
-            without[key.namespace] = without.get(key.namespace, 0.0) + hours.allocated
+            unlabeled_hours[key.namespace] = unlabeled_hours.get(key.namespace, 0.0) + hours.allocated
         elif hours.allocated:
             days.setdefault((key.namespace, key.team), set()).add(key.day)
-    lacking = sum(without.values())
-    if days and allocated and lacking / allocated >= FEW:
-        most = sorted(without, key=lambda name: -without[name])
-        yield f"{lacking / allocated * 100:.0f} % of the allocated hours have no team label: {join_names(most)}"
+    unlabeled_sum = sum(unlabeled_hours.values())
+    if days and allocated and unlabeled_sum / allocated >= MIN_AMOUNT:
+        namespaces = sorted(unlabeled_hours, key=lambda name: -unlabeled_hours[name])
+        percent = unlabeled_sum / allocated * 100
+        yield f"{percent:.0f} % of the allocated hours have no team label: {join_names(namespaces)}"
     yield from find_renames(days)
 
 
@@ -57,10 +58,10 @@ def find_renames(days: dict[tuple[str, str], set[str]]) -> Iterator[str]:
         if len(teams) != 2:
             continue
         old, new = sorted(teams, key=lambda team, namespace=namespace: min(days[namespace, team]))  # type: ignore[misc]
-        begun = min(days[namespace, new])
-        if max(days[namespace, old]) <= begun:
+        first_day = min(days[namespace, new])
+        if max(days[namespace, old]) <= first_day:
             yield (
-                f"in {namespace}, team {old} ends on {begun} and {new} begins: if it was renamed, "
+                f"in {namespace}, team {old} ends on {first_day} and {new} begins: if it was renamed, "
                 f"capacity.renamed: {{{old}: {new}}} adds their hours"
             )
 
@@ -72,10 +73,10 @@ def find_model_doubts(usage: Usage) -> Iterator[str]:
 
 
 def find_share_doubts(usage: Usage) -> Iterator[str]:
-    shared = sum(hours.shared_hours for hours in usage.hours.values())
-    if shared >= FEW:
+    shared_hours = sum(hours.shared_hours for hours in usage.hours.values())
+    if shared_hours >= MIN_AMOUNT:
         yield (
-            f"{shared:.1f} attributed hours are of GPUs that pods share: active and idle are of the whole GPU or "
+            f"{shared_hours:.1f} attributed hours are of GPUs that pods share: active and idle are of the whole GPU or "
             "MIG instance, for what each pod did is not measured"
         )
 
@@ -103,14 +104,14 @@ def find_node_doubts(usage: Usage) -> Iterator[str]:
 
 def find_contradiction_doubts(usage: Usage) -> Iterator[str]:
     """Find GPUs whose activity is not what their profiling counters say."""
-    for gpu in usage.contradictory_gpus[:SHOWN]:
+    for gpu in usage.contradictory_gpus[:NAME_LIMIT]:
         pair = f"{describe_side('engine', 0)}, {describe_side(gpu.witness, gpu.value)}"
         activity = "utilisation counts" if gpu.witness == "utilisation" else "its activity is unknown"
         yield f"{gpu.node} GPU {gpu.index}, {gpu.hours:.1f} hours: {pair}: both cannot be true, so {activity}; {REMEDY}"
-    if others := usage.contradictory_gpus[SHOWN:]:
-        yield f"so it is with {len(others)} more GPUs, for {sum(gpu.hours for gpu in others):.1f} hours"
+    if remaining_gpus := usage.contradictory_gpus[NAME_LIMIT:]:
+        yield f"so it is with {len(remaining_gpus)} more GPUs, for {sum(gpu.hours for gpu in remaining_gpus):.1f} hours"
 
 
 def join_names(names: list[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return f"{', '.join(names[:SHOWN])}{more}"
+    suffix = f" and {len(names) - NAME_LIMIT} more" if len(names) > NAME_LIMIT else ""
+    return f"{', '.join(names[:NAME_LIMIT])}{suffix}"

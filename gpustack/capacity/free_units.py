@@ -55,28 +55,29 @@ def find_common_unit(nodes: Iterable[Node], resource: str) -> float | None:
 
 def explain_free(node: Node, resource: str, units: float, pods: Mapping[str, Requests]) -> tuple[bool, list[str]]:
     """Explain free units: whether a waiting pod could take them, and sentences about the reason."""
-    closed = [*(["the node is not ready"] if node.ready is False else []), *(["cordoned"] if node.cordoned else [])]
-    if closed:
-        return False, closed
+    reasons = [*(["the node is not ready"] if node.ready is False else []), *(["cordoned"] if node.cordoned else [])]
+    if reasons:
+        return False, reasons
     taints = [f"only for pods that tolerate {taint}" for taint in node.taints if not taint.startswith(TAINT)]
-    waiting = {name: wanted for name, wanted in pods.items() if wanted.get(resource)}
-    if not waiting:
+    waiting_pods = {name: requests for name, requests in pods.items() if requests.get(resource)}
+    if not waiting_pods:
         return True, [*taints, "no pod waits for them"]
-    fitting = {name: wanted for name, wanted in waiting.items() if wanted[resource] <= units}
-    if not fitting:
-        least = min(wanted[resource] for wanted in waiting.values())
-        return False, [*taints, f"too few on one node: pods that wait want {least:g} or more"]
-    lacks = {name: list(find_shortages(node, wanted)) for name, wanted in fitting.items()}
-    enough = sorted(name for name, shortages in lacks.items() if not shortages)
-    if enough:
-        return True, [*taints, f"{enough[0]} would fit: its selectors, tolerations or quota keep it away, or it is new"]
-    name = min(lacks, key=lambda pod_name: (len(lacks[pod_name]), pod_name))
-    return False, [*taints, f"{name} would fit, but for {' and '.join(lacks[name])}"]
+    fitting_pods = {name: requests for name, requests in waiting_pods.items() if requests[resource] <= units}
+    if not fitting_pods:
+        smallest_request = min(requests[resource] for requests in waiting_pods.values())
+        return False, [*taints, f"too few on one node: pods that wait want {smallest_request:g} or more"]
+    shortages_by_pod = {name: list(find_shortages(node, requests)) for name, requests in fitting_pods.items()}
+    candidates = sorted(name for name, shortages in shortages_by_pod.items() if not shortages)
+    if candidates:
+        reason = f"{candidates[0]} would fit: its selectors, tolerations or quota keep it away, or it is new"
+        return True, [*taints, reason]
+    name = min(shortages_by_pod, key=lambda pod_name: (len(shortages_by_pod[pod_name]), pod_name))
+    return False, [*taints, f"{name} would fit, but for {' and '.join(shortages_by_pod[name])}"]
 
 
 def find_shortages(node: Node, requests: Requests) -> Iterator[str]:
-    for resource, shown in (("cpu", "{:g} CPUs"), ("memory", "{:.1f} GiB")):
-        need, free = requests.get(resource, 0.0), max(0.0, node.compute_free(resource))
-        if resource in node.allocatable and need > free:
+    for resource, template in (("cpu", "{:g} CPUs"), ("memory", "{:.1f} GiB")):
+        request, free = requests.get(resource, 0.0), max(0.0, node.compute_free(resource))
+        if resource in node.allocatable and request > free:
             scale = BYTES if resource == "memory" else 1
-            yield f"{shown.format(need / scale)}, of which {free / scale:.1f} are free"
+            yield f"{template.format(request / scale)}, of which {free / scale:.1f} are free"

@@ -13,35 +13,35 @@ class HourlyValues(Generic[Name, Value]):
     after it."""
 
     def __init__(self) -> None:
-        self.known: dict[Name, dict[int, Value]] = {}
+        self.values: dict[Name, dict[int, Value]] = {}
         self.hours: dict[Name, list[int]] = {}
 
     def add(self, name: Name, hourly: Mapping[int, Value]) -> None:
-        self.known.setdefault(name, {}).update(hourly)
+        self.values.setdefault(name, {}).update(hourly)
         self.hours.pop(name, None)
 
     def find_value(self, name: Name, hour: int) -> Value | None:
         """Find the value of an hour. Return None where the name never had one."""
-        known = self.known.get(name)
-        if not known:
+        hourly = self.values.get(name)
+        if not hourly:
             return None
-        if hour in known:
-            return known[hour]
+        if hour in hourly:
+            return hourly[hour]
         if name not in self.hours:
-            self.hours[name] = sorted(known)
+            self.hours[name] = sorted(hourly)
         hours = self.hours[name]
-        return known[hours[max(0, bisect_right(hours, hour) - 1)]]
+        return hourly[hours[max(0, bisect_right(hours, hour) - 1)]]
 
     def find_newest_values(self) -> dict[Name, Value]:
-        return {name: hourly[max(hourly)] for name, hourly in self.known.items() if hourly}
+        return {name: hourly[max(hourly)] for name, hourly in self.values.items() if hourly}
 
 
 class HourlyWords(HourlyValues[str, str]):
     """Hold a word of each node by hour. Two words of the same hour are joined."""
 
     def add_word(self, node: str, word: str, hourly: Mapping[int, float]) -> None:
-        known = self.known.setdefault(node, {})
+        hourly_words = self.values.setdefault(node, {})
         for hour in hourly:
-            words = {*filter(None, known.get(hour, "").split(" + ")), word}
-            known[hour] = " + ".join(sorted(words))
+            words = {*filter(None, hourly_words.get(hour, "").split(" + ")), word}
+            hourly_words[hour] = " + ".join(sorted(words))
         self.hours.pop(node, None)

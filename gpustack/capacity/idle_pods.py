@@ -10,40 +10,40 @@ from gpustack.files.json_text import dump_json
 from gpustack.metrics.prometheus import Series
 from gpustack.vocabulary import usage_series as series
 
-LEAST = 3600
+IDLE_SECONDS = 3600
 """Seconds: a pod that was busy within this time is not idle."""
-ENOUGH = 0.9
+MIN_SAMPLE_SHARE = 0.9
 """Least share of the samples of that time: a younger pod is not idle."""
-BACK, STEP = 7 * 86400, 900
+SEARCH_SECONDS, STEP_SECONDS = 7 * 86400, 900
 """Length and step of the search for the last activity of a pod, in seconds."""
 Pod = tuple[str, str]
 
 
 def query_idle_pods(source: Source, time: float) -> Iterator[IdlePod]:
     """Query the pods all of whose GPUs were never busy in the last hour."""
-    inner, interval = f"{source.select(series.HELD_GPUS)}[{LEAST}s]", series.INTERVAL
+    inner, interval = f"{source.select(series.HELD_GPUS)}[{IDLE_SECONDS}s]", series.INTERVAL
     if not source.recorded:
         inner, interval = (
-            f"({raw_rules.expand_names(series.HELD_GPUS, source.team_label)})[{LEAST}s:{raw_rules.INTERVAL}s]",
+            f"({raw_rules.expand_names(series.HELD_GPUS, source.team_label)})[{IDLE_SECONDS}s:{raw_rules.INTERVAL}s]",
             raw_rules.INTERVAL,
         )
-    asked = f"max_over_time({inner}) and count_over_time({inner}) >= {LEAST / interval * ENOUGH:.0f}"
+    min_samples = IDLE_SECONDS / interval * MIN_SAMPLE_SHARE
+    query = f"max_over_time({inner}) and count_over_time({inner}) >= {min_samples:.0f}"
     pods: dict[Pod, list[Series]] = {}
-    for sample in source.prometheus.query_instant(f"max by (node, UUID, GPU_I_ID, namespace, pod, team) ({asked})"):
+    for sample in source.prometheus.query_instant(f"max by (node, UUID, GPU_I_ID, namespace, pod, team) ({query})"):
         pods.setdefault(extract_pod(sample), []).append(sample)
-    idle = {
+    idle_pods = {
         pod: pod_samples
         for pod, pod_samples in pods.items()
         if all(pod_sample.points[-1][1] < series.IDLE_BELOW for pod_sample in pod_samples)
     }
-    since = query_idle_starts(source, time, idle) if idle and source.recorded else {}
-    owners = query_owners(source, idle) if idle else {}
-    for pod, gpu_samples in idle.items():
-        begun, least = since.get(pod, (time - LEAST, True))
+    idle_starts = query_idle_starts(source, time, idle_pods) if idle_pods and source.recorded else {}
+    owners = query_owners(source, idle_pods) if idle_pods else {}
+    for pod, gpu_samples in idle_pods.items():
+        idle_since, at_least = idle_starts.get(pod, (time - IDLE_SECONDS, True))
         nodes = tuple(sorted({gpu_sample.labels.get("node", "") for gpu_sample in gpu_samples}))
-        yield IdlePod(
-            *pod, gpu_samples[0].labels.get("team", ""), owners.get(pod, ""), nodes, len(gpu_samples), begun, least
-        )
+        team, owner = gpu_samples[0].labels.get("team", ""), owners.get(pod, "")
+        yield IdlePod(*pod, team, owner, nodes, len(gpu_samples), idle_since, at_least)
 
 
 def extract_pod(sample: Series) -> Pod:
@@ -67,13 +67,12 @@ def query_owners(source: Source, pods: Collection[Pod]) -> dict[Pod, str]:
 
 def query_idle_starts(source: Source, time: float, pods: Collection[Pod]) -> dict[Pod, tuple[float, bool]]:
     """Query when each pod last did something, or got its GPUs, and whether that is only where the search began."""
-    expr = (
-        f"max by (namespace, pod) (max_over_time({source.select(series.HELD_GPUS, build_pod_matcher(pods))}[{STEP}s]))"
-    )
-    end = time // STEP * STEP
+    selector = source.select(series.HELD_GPUS, build_pod_matcher(pods))
+    expr = f"max by (namespace, pod) (max_over_time({selector}[{STEP_SECONDS}s]))"
+    end = time // STEP_SECONDS * STEP_SECONDS
     idle_starts: dict[Pod, tuple[float, bool]] = {}
-    for pod_series in source.prometheus.query_range(expr, end - BACK, end, STEP):
-        busy = [moment for moment, most in pod_series.points if most >= series.IDLE_BELOW]
-        begun = busy[-1] if busy else pod_series.points[0][0] - STEP
-        idle_starts[extract_pod(pod_series)] = begun, not busy and begun <= end - BACK
+    for pod_series in source.prometheus.query_range(expr, end - SEARCH_SECONDS, end, STEP_SECONDS):
+        busy_times = [moment for moment, activity in pod_series.points if activity >= series.IDLE_BELOW]
+        idle_since = busy_times[-1] if busy_times else pod_series.points[0][0] - STEP_SECONDS
+        idle_starts[extract_pod(pod_series)] = idle_since, not busy_times and idle_since <= end - SEARCH_SECONDS
     return idle_starts

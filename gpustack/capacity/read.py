@@ -18,7 +18,7 @@ from gpustack.times import HOUR
 from gpustack.vocabulary import usage_series as series
 from gpustack.vocabulary.usage_series import format_series_label
 
-MEASURED = {series.ATTRIBUTED_UNITS: "attributed", series.ACTIVE_UNITS: "active", series.IDLE_UNITS: "idle"}
+MEASURED_COLUMNS = {series.ATTRIBUTED_UNITS: "attributed", series.ACTIVE_UNITS: "active", series.IDLE_UNITS: "idle"}
 
 
 def read_capacity(
@@ -56,7 +56,7 @@ def query_usage(source: Source, *, pool_label: str = "", renames: Mapping[str, s
         "sum_over_time", series.ALLOCATED_UNITS, "node, namespace, team, resource"
     ):
         table.add_allocated(labels, hourly)
-    for name, column in MEASURED.items():
+    for name, column in MEASURED_COLUMNS.items():
         grouping = f"node, GPU_I_PROFILE, namespace, team, {series.SCOPE}"
         for labels, hourly in source.query_hours("sum_over_time", name, grouping):
             table.add_measured(column, labels, hourly)

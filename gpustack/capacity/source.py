@@ -14,10 +14,10 @@ from gpustack.vocabulary import usage_series as series
 
 CHUNK = 7 * 24 * HOUR
 """Seconds of one query: an answer stays small, and within the server's limits."""
-AFFORDABLE = 25_000
+RAW_HOURS_LIMIT = 25_000
 """GPU-hours that a Prometheus is asked to compute from raw series."""
-RECORDED = "recorded series (gpustack-usage)"
-RAW = f"raw series, every {raw_rules.INTERVAL // 60} minutes (no recording rules there)"
+RECORDED_SOURCE = "recorded series (gpustack-usage)"
+RAW_SOURCE = f"raw series, every {raw_rules.INTERVAL // 60} minutes (no recording rules there)"
 
 ROUNDING = 1e-6
 """The amount by which a sum of numbers that cancel each other may be below zero."""
@@ -49,13 +49,13 @@ class Source:
 
     @property
     def description(self) -> str:
-        return RECORDED if self.recorded else RAW
+        return RECORDED_SOURCE if self.recorded else RAW_SOURCE
 
     def select(self, metric: str, matchers: str = "") -> str:
         """Build a selector of the chosen cluster."""
         cluster = f"cluster={dump_json(self.cluster)}" if self.cluster else ""
-        chosen = ",".join(filter(None, (matchers, cluster)))
-        return f"{metric}{{{chosen}}}" if chosen else metric
+        all_matchers = ",".join(filter(None, (matchers, cluster)))
+        return f"{metric}{{{all_matchers}}}" if all_matchers else metric
 
     def query_hours(self, function: str, name: str, group_labels: str) -> Iterator[tuple[Mapping[str, str], Hourly]]:
         """Query each hour of a recorded name by a function, as sum_over_time. A second copy of a series does not
@@ -68,10 +68,10 @@ class Source:
         low -= ROUNDING
         expr = f"max by ({', '.join(filter(None, ('cluster', group_labels)))}) ({function}({inner}))"
         for labels, hourly in self.query_chunks(expr):
-            possible = {hour: value for hour, value in hourly.items() if low <= value <= high}
-            if len(possible) < len(hourly):
-                self.impossible_hours[name] += len(hourly) - len(possible)
-            yield labels, possible
+            possible_hours = {hour: value for hour, value in hourly.items() if low <= value <= high}
+            if len(possible_hours) < len(hourly):
+                self.impossible_hours[name] += len(hourly) - len(possible_hours)
+            yield labels, possible_hours
 
     def query_chunks(self, expr: str) -> Iterator[tuple[Mapping[str, str], Hourly]]:
         """Query an expression by hour, and yield labels and values once for each week and series. Raise InputError
@@ -81,10 +81,10 @@ class Source:
             end = min(begin + CHUNK, self.window.end)
             for result in self.prometheus.query_range(expr, begin + HOUR, end, HOUR):
                 clusters.add(result.labels.get("cluster", ""))
-                yield result.labels, {int(at) - HOUR: value for at, value in result.points}
+                yield result.labels, {int(time) - HOUR: value for time, value in result.points}
         if len(clusters) > 1:
-            why = f"It has series of {', '.join(sorted(name or '(none)' for name in clusters))}."
-            raise InputError("capacity-clusters", f"{self.prometheus.access.url} has several clusters.", why)
+            reason = f"It has series of {', '.join(sorted(name or '(none)' for name in clusters))}."
+            raise InputError("capacity-clusters", f"{self.prometheus.access.url} has several clusters.", reason)
 
 
 def choose_source(prometheus: Prometheus, window: Window, team_label: str, cluster: str) -> Source:
@@ -95,23 +95,23 @@ def choose_source(prometheus: Prometheus, window: Window, team_label: str, clust
     if prometheus.query_instant(f"count(present_over_time({series.OFFERED_UNITS}[{length}s]))", end):
         return Source(prometheus, window, team_label, cluster, recorded=True)
     # Within the window: what is asked about may be a cluster that is gone by now.
-    offered = f"sum(max_over_time(({raw_rules.expand_names(series.OFFERED_UNITS)})[{length}s:{HOUR}s]))"
-    offers = prometheus.query_instant(offered, end)
+    offer_query = f"sum(max_over_time(({raw_rules.expand_names(series.OFFERED_UNITS)})[{length}s:{HOUR}s]))"
+    offers = prometheus.query_instant(offer_query, end)
     if not offers:
         message = f"Prometheus does not know what GPUs nodes offered before {format_minute(end)} UTC."
-        why = "It has no kube_node_status_capacity of GPUs: no kube-state-metrics is scraped, or nodes offer none."
+        reason = "It has no kube_node_status_capacity of GPUs: no kube-state-metrics is scraped, or nodes offer none."
         if prometheus.query_instant(f"count({raw_rules.expand_names(series.OFFERED_UNITS)})"):
             full_hour = format_minute(end + HOUR)
-            why = f"It knows them only since then, and whole hours are counted: ask again at {full_hour} UTC."
-            raise MissingDataError("capacity-no-hour", message, why)
-        raise MissingDataError("capacity-no-requests", message, why)
+            reason = f"It knows them only since then, and whole hours are counted: ask again at {full_hour} UTC."
+            raise MissingDataError("capacity-no-hour", message, reason)
+        raise MissingDataError("capacity-no-requests", message, reason)
     units = offers[0].points[-1][1]
-    if units * window.hours > AFFORDABLE:
+    if units * window.hours > RAW_HOURS_LIMIT:
         message = f"{prometheus.access.url} has no recorded series of usage before {format_minute(end)} UTC."
-        why = (
+        reason = (
             f"Out of raw series, {units:.0f} GPUs for {window.hours} hours would be too much work for it: up to "
-            f"{AFFORDABLE} GPU-hours are computed. The rules are installed by the step alerts; other servers take them "
-            "from values/rules/gpu-recording.yaml."
+            f"{RAW_HOURS_LIMIT} GPU-hours are computed. The rules are installed by the step alerts; other servers take "
+            "them from values/rules/gpu-recording.yaml."
         )
-        raise MissingDataError("capacity-no-rules", message, why)
+        raise MissingDataError("capacity-no-rules", message, reason)
     return Source(prometheus, window, team_label, cluster, recorded=False)

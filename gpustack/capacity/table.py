@@ -5,17 +5,17 @@ from collections.abc import Callable, Iterable, Mapping
 from gpustack.capacity.clock import Clock
 from gpustack.capacity.hourly import HourlyValues, HourlyWords
 from gpustack.capacity.source import Hourly
-from gpustack.capacity.units import SHARED, find_share, format_resource, is_part, parse_profile
+from gpustack.capacity.units import SHARED_SUFFIX, find_share, format_resource, is_part, parse_profile
 from gpustack.capacity.usage import Hours, Key
 from gpustack.metrics.prometheus import require_label
 from gpustack.times import format_day
 from gpustack.vocabulary import usage_series as series
 
-WHOLE = ("nvidia_com_gpu", "nvidia_com_gpu_shared")
+GPU_RESOURCES = ("nvidia_com_gpu", "nvidia_com_gpu_shared")
 """Resources of a GPU that is not partitioned; the second is that of shared GPUs with a renamed resource."""
 
 
-NOTHING = 0.01
+TOLERANCE_HOURS = 0.01
 """GPU-hours of a day and node by which the exporter and kube-state-metrics may differ."""
 
 
@@ -55,26 +55,27 @@ class UsageTable:
         for hour, count in hourly.items():
             self.last_hours[node] = max(hour, self.last_hours.get(node, 0))
             if (unit := self.find_unit(node, resource, hour)) is None:
-                unknown = count * self.clock.requests.get(hour, 0.0)
-                self.unknown_units[node] = self.unknown_units.get(node, 0.0) + unknown
+                unknown_hours = count * self.clock.requests.get(hour, 0.0)
+                self.unknown_units[node] = self.unknown_units.get(node, 0.0) + unknown_hours
                 continue
             key = self.build_key(self.locate_node(node, hour), node, parse_profile(resource), None, "")
             self.offered[key] = self.offered.get(key, 0.0) + count * unit * self.clock.requests.get(hour, 0.0)
 
     def add_allocated(self, labels: Mapping[str, str], hourly: Hourly) -> None:
-        node, resource, row = labels.get("node", ""), require_label(labels, "resource"), self.build_row_finder(labels)
+        node, resource = labels.get("node", ""), require_label(labels, "resource")
+        find_row = self.build_row_finder(labels)
         for hour, count in hourly.items():
             if (unit := self.find_unit(node, resource, hour)) is None:
                 continue
-            row(hour, parse_profile(resource)).allocated += count * unit * self.clock.requests.get(hour, 0.0)
+            find_row(hour, parse_profile(resource)).allocated += count * unit * self.clock.requests.get(hour, 0.0)
 
     def add_measured(self, column: str, labels: Mapping[str, str], hourly: Hourly) -> None:
         """Add hours of pods by the shares of GPUs that they have. What a pod's own processes use is no share."""
         node, profile, find_row = labels.get("node", ""), labels.get("GPU_I_PROFILE", ""), self.build_row_finder(labels)
         of_pod = labels.get(series.SCOPE) == series.OF_POD
         for hour, count in hourly.items():
-            offered, share = self.compute_share(node, profile, hour)
-            row = find_row(hour, offered)
+            offered_profile, share = self.compute_share(node, profile, hour)
+            row = find_row(hour, offered_profile)
             gpu_hours = count * (1.0 if of_pod and column == "active" else share) * self.clock.rules.get(hour, 0.0)
             setattr(row, column, getattr(row, column) + gpu_hours)
             copied = column == "attributed" and is_part(share, profile) and not of_pod
@@ -84,11 +85,11 @@ class UsageTable:
         """Compute the profile by which a MIG instance is offered, and the GPUs that it is. Where all instances of a
         node are alike, they are offered as nvidia.com/gpu (strategy single)."""
         instance = format_resource(profile)
-        own = self.find_first_unit(node, (instance, f"{instance}{SHARED}") if profile else (), hour)
-        if own is not None:
-            return profile, own
-        whole = self.find_first_unit(node, WHOLE, hour)
-        return ("", whole) if whole is not None else (profile, find_share(profile) or 1.0)
+        instance_share = self.find_first_unit(node, (instance, f"{instance}{SHARED_SUFFIX}") if profile else (), hour)
+        if instance_share is not None:
+            return profile, instance_share
+        gpu_share = self.find_first_unit(node, GPU_RESOURCES, hour)
+        return ("", gpu_share) if gpu_share is not None else (profile, find_share(profile) or 1.0)
 
     def find_first_unit(self, node: str, resources: Iterable[str], hour: int) -> float | None:
         units = (self.units.find_value((node, resource), hour) for resource in resources)
@@ -97,20 +98,20 @@ class UsageTable:
     def find_unit(self, node: str, resource: str, hour: int) -> float | None:
         """Find the GPUs that one unit is. Return None where neither the node nor an exporter says it, and the resource
         names no profile: a unit may be a whole GPU or a tenth of one."""
-        known = self.units.find_value((node, resource), hour)
-        return find_share(parse_profile(resource)) if known is None else known
+        unit = self.units.find_value((node, resource), hour)
+        return find_share(parse_profile(resource)) if unit is None else unit
 
     def build_row_finder(self, labels: Mapping[str, str]) -> Callable[[int, str], Hours]:
         """Build a function that finds the row of an hour and profile with these labels; it looks once a day, as long as
         nothing changes."""
         node, namespace, team = labels.get("node", ""), labels.get("namespace", ""), self.resolve_team(labels)
-        known: dict[tuple[Place, str], Hours] = {}
+        rows: dict[tuple[Place, str], Hours] = {}
 
         def find_row(hour: int, profile: str) -> Hours:
             place = self.locate_node(node, hour), profile
-            if place not in known:
-                known[place] = self.hours.setdefault(self.build_key(place[0], node, profile, namespace, team), Hours())
-            return known[place]
+            if place not in rows:
+                rows[place] = self.hours.setdefault(self.build_key(place[0], node, profile, namespace, team), Hours())
+            return rows[place]
 
         return find_row
 
@@ -136,21 +137,21 @@ class UsageTable:
 
     def complete_hours(self) -> dict[Key, Hours]:
         """Complete the hours by those that no pod had, of each day and node."""
-        taken: dict[Key, float] = {}
+        allocated_hours: dict[Key, float] = {}
         for key, hours in self.hours.items():
             place = key._replace(namespace=None, team="")
-            taken[place] = taken.get(place, 0.0) + hours.allocated
-        used: dict[tuple[str, str], float] = {}
+            allocated_hours[place] = allocated_hours.get(place, 0.0) + hours.allocated
+        used_hours: dict[tuple[str, str], float] = {}
         rest: dict[tuple[str, str], Key] = {}
-        for place in sorted({*taken, *self.offered}, key=lambda key: key[:5]):
-            free = max(0.0, self.offered.get(place, 0.0) - taken.get(place, 0.0))
+        for place in sorted({*allocated_hours, *self.offered}, key=lambda key: key[:5]):
+            free = max(0.0, self.offered.get(place, 0.0) - allocated_hours.get(place, 0.0))
             self.hours[place] = Hours(free=free)
             node = place.day, place.node
-            used[node] = used.get(node, 0.0) + free + taken.get(place, 0.0)
+            used_hours[node] = used_hours.get(node, 0.0) + free + allocated_hours.get(place, 0.0)
             rest.setdefault(node, place._replace(profile=""))
         for (day, name), physical in self.physical.items():
-            more = physical - used.get((day, name), 0.0)
-            if more >= NOTHING:
+            unoffered_hours = physical - used_hours.get((day, name), 0.0)
+            if unoffered_hours >= TOLERANCE_HOURS:
                 place = rest.get((day, name), Key(day, "", name, "", "", None, ""))
-                self.hours.setdefault(place, Hours()).unoffered += more
+                self.hours.setdefault(place, Hours()).unoffered += unoffered_hours
         return self.hours

@@ -6,7 +6,7 @@ from functools import cache
 from gpustack.vocabulary.usage_series import QUARTERS, SHARES
 
 MIG = "nvidia_com_mig_"
-SHARED = "_shared"
+SHARED_SUFFIX = "_shared"
 """The end of a resource's name where the device plugin renames shared ones (renameByDefault)."""
 
 
@@ -29,7 +29,7 @@ def is_part(gpus: float, profile: str) -> bool:
 def parse_profile(resource: str) -> str:
     """Parse the profile of a resource: `1g.10gb` of nvidia_com_mig_1g_10gb, as kube-state-metrics spells
     nvidia.com/mig-1g.10gb, and of a shared one with another name. It is empty for other resources."""
-    return resource.removeprefix(MIG).removesuffix(SHARED).replace("_", ".") if resource.startswith(MIG) else ""
+    return resource.removeprefix(MIG).removesuffix(SHARED_SUFFIX).replace("_", ".") if resource.startswith(MIG) else ""
 
 
 def format_resource(profile: str) -> str:

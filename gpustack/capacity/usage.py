@@ -15,8 +15,8 @@ from typing import NamedTuple
 from gpustack.times import HOUR, format_day
 from gpustack.vocabulary.basis import Basis
 
-UNNAMED = ""
-ENOUGH = 0.95
+EMPTY_NAME = ""
+MIN_COVERAGE = 0.95
 """Recorded share of the window, below which a report or a bill is incomplete."""
 
 
@@ -156,7 +156,7 @@ class Usage:
     @property
     def complete(self) -> bool:
         """Tell whether the figures are those of the window: nearly all of it was recorded, and nothing is left out."""
-        return self.coverage >= ENOUGH and not self.unknown_units and not self.impossible_hours
+        return self.coverage >= MIN_COVERAGE and not self.unknown_units and not self.impossible_hours
 
     @property
     def coverage(self) -> float:
@@ -180,7 +180,7 @@ def group_hours(usage: Usage, dimensions: Iterable[str]) -> tuple[Row, ...]:
     team."""
 
     def select_values(key: Key) -> tuple[str, ...]:
-        return tuple(getattr(key, dimension) or UNNAMED for dimension in dimensions)
+        return tuple(getattr(key, dimension) or EMPTY_NAME for dimension in dimensions)
 
     groups: dict[tuple[str, ...], Hours] = {}
     for key, hours in usage.hours.items():

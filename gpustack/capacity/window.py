@@ -40,6 +40,7 @@ def parse_month(text: str, current_time: float) -> Window:
     following = (begin + timedelta(days=32)).replace(day=1)
     window = Window(int(begin.timestamp()), min(int(following.timestamp()), int(current_time) // HOUR * HOUR))
     if not window.hours > 0:
-        why = f"It is {format_minute(current_time)} UTC, by the clock of Prometheus, and no full hour of it has passed."
-        raise InputError("capacity-window", f"{text} has not begun.", why)
+        clock = f"It is {format_minute(current_time)} UTC, by the clock of Prometheus"
+        reason = f"{clock}, and no full hour of it has passed."
+        raise InputError("capacity-window", f"{text} has not begun.", reason)
     return window

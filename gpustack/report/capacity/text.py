@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from gpustack.capacity.state import Capacity, CurrentState, FreeUnits, IdlePod, WaitingPod
-from gpustack.capacity.units import SHARED, is_part, parse_profile
+from gpustack.capacity.units import SHARED_SUFFIX, is_part, parse_profile
 from gpustack.capacity.usage import HOURS_BASIS, Hours, Queue, Row, Usage, sum_hours
 from gpustack.capacity.window import Window
 from gpustack.report.basis import list_legend, mark_number
@@ -136,7 +136,7 @@ def format_units(resource: str, units: float, gpus_per_unit: float | None) -> st
     """Format a number of units: `2 GPUs`, `1 1g.10gb`, `3 shares of GPUs`, and where it is not known which they are,
     `2 GPUs or shares`."""
     profile = parse_profile(resource)
-    if resource.endswith(SHARED) or (gpus_per_unit is not None and is_part(gpus_per_unit, profile)):
+    if resource.endswith(SHARED_SUFFIX) or (gpus_per_unit is not None and is_part(gpus_per_unit, profile)):
         return f"{units:g} {'share' if units == 1 else 'shares'} of {profile or 'GPUs'}"
     words = profile or ("GPU" if units == 1 else "GPUs")
     return f"{units:g} {words}{' or shares' if gpus_per_unit is None else ''}"
