@@ -22,9 +22,9 @@ def resolve_inventory_path(option: Path | None) -> Path | None:
     """Return the path of -i. The word `lab`, in -i or GPUSTACK_INVENTORY, stands for the inventory of the running lab,
     unless a file has that name. A folder has to be written `./lab`, because the checkout has one. Raise
     UsageError for it where the lab distribution is not installed."""
-    from gpustack.config.ansible.inventory_listing import NAMED
+    from gpustack.config.ansible.inventory_listing import INVENTORY_VARIABLE
 
-    if str(option or os.environ.get(NAMED, "")) == "lab" and not Path("lab").is_file():
+    if str(option or os.environ.get(INVENTORY_VARIABLE, "")) == "lab" and not Path("lab").is_file():
         from gpustack.cli.lab_distribution import load_entry_point
 
         path: Path = load_entry_point("inventory")()
@@ -79,19 +79,21 @@ def read_password() -> str:
 
 def describe_source(inventory: "Inventory", option: Path | None) -> str:
     """Describe the hosts, and the source of the inventory where no option names it."""
-    from gpustack.config.ansible.inventory_listing import NAMED, find_inventory_origin
+    from gpustack.config.ansible.inventory_listing import INVENTORY_VARIABLE, find_inventory_origin
 
     if inventory.source is None:
-        return f"{inventory.summary}: no inventory is named by -i, {NAMED} or an ansible.cfg"
+        return f"{inventory.summary}: no inventory is named by -i, {INVENTORY_VARIABLE} or an ansible.cfg"
     source = find_inventory_origin(option)
     return f"{inventory.summary}, named by {source}" if source else inventory.summary
 
 
 def confirm_this_host(name: str, *, yes: bool) -> None:
     """Prompt for the name of this host. Otherwise an unset variable in a script would change the host of the script."""
-    from gpustack.config.ansible.inventory_listing import NAMED
+    from gpustack.config.ansible.inventory_listing import INVENTORY_VARIABLE
 
-    reason = f"No inventory is named by -i, {NAMED} or an ansible.cfg, so the host would be this one: {name}."
+    reason = (
+        f"No inventory is named by -i, {INVENTORY_VARIABLE} or an ansible.cfg, so the host would be this one: {name}."
+    )
     if yes or not sys.stdin.isatty():
         hint = Prose("add -i INVENTORY, or --this-host to change this host")
         raise UsageError("this-host", "No inventory is named; nothing was changed.", reason, hint)

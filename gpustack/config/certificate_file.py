@@ -80,13 +80,13 @@ def load_certificates(text: str) -> "tuple[Certificate, ...]":
 def judge_certificate(certificate: "Certificate") -> tuple[str, str] | None:
     """Return (actual, rule) of a certificate that is not valid now, or that is a server's and issued by another CA. A
     server's own certificate, issued by itself, may be trusted without being a CA's."""
-    now = datetime.now(UTC)
+    current_time = datetime.now(UTC)
     name = certificate.subject.rfc4514_string() or "a certificate without a name"
     if certificate.issuer != certificate.subject and is_no_authority(certificate):
         return f"{name}, which is no CA", f"{AUTHORITY.name}: {certificate.issuer.rfc4514_string()} issued this one"
-    if certificate.not_valid_before_utc <= now <= certificate.not_valid_after_utc:
+    if certificate.not_valid_before_utc <= current_time <= certificate.not_valid_after_utc:
         return None
-    if certificate.not_valid_after_utc < now:
+    if certificate.not_valid_after_utc < current_time:
         return f"{name}, which expired on {certificate.not_valid_after_utc:%Y-%m-%d}", "a certificate that is valid now"
     begin = f"{certificate.not_valid_before_utc:%Y-%m-%d}"
     return f"{name}, which is valid from {begin} on", "a certificate that is valid now"

@@ -59,8 +59,8 @@ def judge_values(file: str, chart: str, values: Mapping[str, Any]) -> list[Compl
     root = read_chart_keys(chart)
     return [
         complaint
-        for path, known, value in find_strange_keys(root, values)
-        for complaint in [build_complaint(file, chart, root, path, known, value)]
+        for path, known_key, value in find_strange_keys(root, values)
+        for complaint in [build_complaint(file, chart, root, path, known_key, value)]
     ]
 
 
@@ -69,18 +69,18 @@ def find_strange_keys(
 ) -> Iterator[tuple[tuple[str, ...], Key | None, Any]]:
     """Find the topmost keys that are wrong, as (path, the known key or None, value)."""
     for name, inner in value.items():
-        key_path, below = (*path, str(name)), known_key.children.get(str(name))
-        if below is None:
+        key_path, child_key = (*path, str(name)), known_key.children.get(str(name))
+        if child_key is None:
             yield key_path, None, inner
-        elif inner is None or below.kind == "any":
+        elif inner is None or child_key.kind == "any":
             continue
-        elif below.kind in ("map", "free"):
+        elif child_key.kind in ("map", "free"):
             if not isinstance(inner, Mapping):
-                yield key_path, below, inner
-            elif below.kind == "map":
-                yield from find_strange_keys(below, inner, key_path)
+                yield key_path, child_key, inner
+            elif child_key.kind == "map":
+                yield from find_strange_keys(child_key, inner, key_path)
         elif isinstance(inner, Mapping):
-            yield key_path, below, inner
+            yield key_path, child_key, inner
 
 
 def build_complaint(
@@ -106,9 +106,9 @@ def find_likely_key(root: Key, path: tuple[str, ...]) -> str:
 
 
 def list_key_paths(key: Key, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    for name, below in key.children.items():
+    for name, child_key in key.children.items():
         yield (*path, name)
-        yield from list_key_paths(below, (*path, name))
+        yield from list_key_paths(child_key, (*path, name))
 
 
 def join_path(path: tuple[str, ...]) -> str:

@@ -31,8 +31,9 @@ class Complaint:
 def find_nearest(word: str, words: Sequence[str]) -> str:
     """Find the known word that looks most like `word`, whatever its case and the dashes in it are. Return an empty
     string where none does."""
-    spellings = {fold_spelling(known): known for known in words}
-    return next((spellings[near] for near in get_close_matches(fold_spelling(word), spellings, n=1, cutoff=0.6)), "")
+    spellings = {fold_spelling(candidate): candidate for candidate in words}
+    matches = get_close_matches(fold_spelling(word), spellings, n=1, cutoff=0.6)
+    return spellings[matches[0]] if matches else ""
 
 
 def fold_spelling(word: str) -> str:
@@ -41,8 +42,8 @@ def fold_spelling(word: str) -> str:
 
 def suggest_nearest(words: Sequence[str], known_words: Sequence[str]) -> str:
     """Ask whether the known words that look most like `words` were meant. Return an empty string where none does."""
-    near = dict.fromkeys(filter(None, (find_nearest(word, known_words) for word in words)))
-    return f"Did you mean {', '.join(near)}?" if near else ""
+    nearest_words = dict.fromkeys(filter(None, (find_nearest(word, known_words) for word in words)))
+    return f"Did you mean {', '.join(nearest_words)}?" if nearest_words else ""
 
 
 def describe_choice(words: Sequence[str], known_words: Sequence[str], title: str) -> str:

@@ -129,8 +129,8 @@ def select_default(model: type[BaseModel], name: str, field: FieldInfo, value: A
     if value is not None:
         return value
     if model is Fingerprints:
-        known = resolve_fingerprint(Spec(), name)
-        return None if known == "{fingerprint}" else known
+        fingerprint = resolve_fingerprint(Spec(), name)
+        return None if fingerprint == "{fingerprint}" else fingerprint
     if name == "version":
         return VERSIONS[model.__name__](Spec())
     return (field.examples or [None])[0]
@@ -149,8 +149,8 @@ def render_other_form(section: type[BaseModel], key: str, depth: int, *, listed:
 def describe_field(field: FieldInfo) -> str:
     """Describe a field, with its choices where there are some."""
     choices = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
-    named = f" ({' | '.join(str(choice) for choice in choices)})" if choices else ""
-    return f"{field.description}{named}"
+    choices_text = f" ({' | '.join(str(choice) for choice in choices)})" if choices else ""
+    return f"{field.description}{choices_text}"
 
 
 def wrap_comment(text: str, depth: int) -> list[str]:

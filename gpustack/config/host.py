@@ -12,7 +12,7 @@ from gpustack.config.node_marks import LabelKey, LabelValue, Taint, validate_tai
 CONTROL_PLANE, NODE, STANDALONE = "kube_control_plane", "kube_node", "gpu_standalone"
 CLUSTER_GROUPS = (CONTROL_PLANE, NODE)
 GROUPS = (*CLUSTER_GROUPS, STANDALONE)
-IGNORED = "gpustack_ignore"
+IGNORE_VARIABLE = "gpustack_ignore"
 """The variable of hosts that stand in the same inventory for something else."""
 
 

@@ -183,13 +183,13 @@ def load_inventory(
     hosts, spec, complaints = judge_inventory(
         raw.source, raw.groups, raw.variables, read_ansible_cfg(), become_password, LOCAL_SPEC
     )
-    values, of_values = read_release_values(raw.source, spec)
-    dashboards, of_dashboards = read_dashboards(raw.source, spec)
-    placed = [
+    values, values_complaints = read_release_values(raw.source, spec)
+    dashboards, dashboard_complaints = read_dashboards(raw.source, spec)
+    located_complaints = [
         replace(complaint, file=locate_in_file(complaint.file, complaint.key))
-        for complaint in (*of_values, *of_dashboards)
+        for complaint in (*values_complaints, *dashboard_complaints)
     ]
-    refuse([*complaints, *placed])
+    refuse([*complaints, *located_complaints])
     if raw.source is None:
         # The variables of this host stand in no inventory that Ansible reads.
         become_password = hosts[0].become_password

@@ -11,7 +11,7 @@ from pathlib import Path
 from gpustack.config.ansible.inventory_files import VARIABLES, locate_inventory_dir
 from gpustack.config.ansible.origins import compose_document, list_pairs, locate_in_file
 from gpustack.config.complaint import Complaint, find_nearest, fold_spelling
-from gpustack.config.host import GROUPS, IGNORED, HostSpec
+from gpustack.config.host import GROUPS, IGNORE_VARIABLE, HostSpec
 from gpustack.config.spec import Spec
 from gpustack.config.yaml_files import ENDINGS, parse_keys
 
@@ -52,9 +52,11 @@ def find_misspelt_variables(
     names = dict.fromkeys(name for host in variables.values() for name in host)
     rule = "a key of gpustack, or a name that does not look like one"
     return [
-        Complaint(locate_word(name, texts) or inventory, name, "a variable that nothing reads", rule, REFERENCE, near)
+        Complaint(
+            locate_word(name, texts) or inventory, name, "a variable that nothing reads", rule, REFERENCE, nearest
+        )
         for name in names
-        if not name.startswith(PREFIX) and (near := find_own_key(name) or find_connection_key(name))
+        if not name.startswith(PREFIX) and (nearest := find_own_key(name) or find_connection_key(name))
     ]
 
 
@@ -68,10 +70,10 @@ def find_own_key(name: str) -> str:
     resembles none."""
     if name in OWN_KEYS:
         return ""
-    near = find_within_edits(name, OWN_KEYS)
-    if not near and find_within_edits(fold_spelling(name).partition("-")[0], (SPEC_KEY,)):
-        near = find_nearest(name, OWN_KEYS) or SPEC_KEY
-    return near
+    nearest = find_within_edits(name, OWN_KEYS)
+    if not nearest and find_within_edits(fold_spelling(name).partition("-")[0], (SPEC_KEY,)):
+        nearest = find_nearest(name, OWN_KEYS) or SPEC_KEY
+    return nearest
 
 
 def find_unread_files(
@@ -88,20 +90,20 @@ def find_unread_files(
             complaints += judge_spec_file(path, text)
         if keys is None:
             continue
-        if source and (first := find_preferred_file(path)) and (own := find_first_own(keys, has_spec=has_spec)):
-            rule = f"variables in {first}: Ansible reads it alone of the two"
-            place = locate_in_file(str(path), own)
-            complaints.append(Complaint(place, own, "a setting in a file that is not read", rule, REFERENCE))
+        if source and (file := find_preferred_file(path)) and (own_key := find_first_own(keys, has_spec=has_spec)):
+            rule = f"variables in {file}: Ansible reads it alone of the two"
+            place = locate_in_file(str(path), own_key)
+            complaints.append(Complaint(place, own_key, "a setting in a file that is not read", rule, REFERENCE))
         is_own = any(key in OWN_KEYS or key.startswith(PREFIX if source else (PREFIX, "ansible_")) for key in keys)
         # A misspelt key has a complaint of its own.
         if keys and not is_own and path.stem == SPEC_KEY and not any(map(find_own_key, keys)):
             rule = f"`{SPEC_KEY}:` with the spec, or variables that begin with {PREFIX}"
             complaints.append(Complaint(f"{path}:1", keys[0], "no key of gpustack", rule, REFERENCE))
         if is_own and source and (folder := find_unread_folder(source, path, groups, hosts)):
-            kind, name, known = folder
+            kind, name, known_names = folder
             rule = f"the name of a {kind} of the inventory"
-            near = find_nearest(name, known)
-            complaints.append(Complaint(str(path), name, f"variables of no {kind}", rule, REFERENCE, near))
+            nearest = find_nearest(name, known_names)
+            complaints.append(Complaint(str(path), name, f"variables of no {kind}", rule, REFERENCE, nearest))
     return complaints
 
 
@@ -114,7 +116,7 @@ def judge_spec_file(path: Path, text: str) -> list[Complaint]:
     return [
         Complaint(f"{path}:{line}", key, f"a key of the spec beside `{SPEC_KEY}:`", rule, REFERENCE)
         for key, line, _ in pairs
-        if key in Spec.model_fields and any(other == SPEC_KEY for other, _, _ in pairs)
+        if key in Spec.model_fields and any(name == SPEC_KEY for name, _, _ in pairs)
     ]
 
 
@@ -122,14 +124,14 @@ def find_preferred_file(path: Path) -> Path | None:
     """Find the directory or file of variables of the same group or host that Ansible reads alone, before this one."""
     if path.parent.name not in VARIABLES or path.suffix not in ENDINGS:
         return None
-    earlier = (path.with_suffix(ending) for ending in ("", *ENDINGS[: ENDINGS.index(path.suffix)]))
-    return next((other for other in earlier if other.exists()), None)
+    candidates = (path.with_suffix(ending) for ending in ("", *ENDINGS[: ENDINGS.index(path.suffix)]))
+    return next((candidate for candidate in candidates if candidate.exists()), None)
 
 
 def find_first_own(keys: Sequence[str], *, has_spec: bool) -> str:
     """Find the first key of gpustack. A spec that is not the only one has a complaint of its own."""
-    known = [key for key in OWN_KEYS if key != SPEC_KEY or not has_spec]
-    return next((key for key in keys if key in known or key.startswith(PREFIX)), "")
+    own_keys = [key for key in OWN_KEYS if key != SPEC_KEY or not has_spec]
+    return next((key for key in keys if key in own_keys or key.startswith(PREFIX)), "")
 
 
 def find_misnamed_files(
@@ -146,10 +148,12 @@ def find_misnamed_files(
             continue
         if (ending in (*ENDINGS, "") and not path.name.endswith("~")) or SPEC_KEY not in text:
             continue
-        is_misspelt = not ending.endswith("~") and any(count_edits(ending.lower(), known) <= 1 for known in ENDINGS)
+        is_misspelt = not ending.endswith("~") and any(
+            count_edits(ending.lower(), known_ending) <= 1 for known_ending in ENDINGS
+        )
         if (is_misspelt or not has_spec) and SPEC_KEY in (parse_keys(path.with_name(SPEC_KEY), text) or ()):
-            near = f"{path.name.partition('.')[0].strip('~')}.yml"
-            complaints.append(Complaint(str(path), SPEC_KEY, "a spec in a file not read", rule, REFERENCE, near))
+            nearest = f"{path.name.partition('.')[0].strip('~')}.yml"
+            complaints.append(Complaint(str(path), SPEC_KEY, "a spec in a file not read", rule, REFERENCE, nearest))
     return complaints
 
 
@@ -157,10 +161,10 @@ def find_misnamed_folders(source: Path) -> list[Complaint]:
     """Return a complaint for each folder beside the inventory whose name is nearly that of its variables."""
     base, rule = locate_inventory_dir(source), "a name that does not look like one of Ansible's"
     return [
-        Complaint(str(path), "", "a directory that nothing reads", rule, REFERENCE, near)
+        Complaint(str(path), "", "a directory that nothing reads", rule, REFERENCE, nearest)
         for path in sorted(base.glob("*"))
         if path.name not in VARIABLES and not path.name.endswith("~") and path.is_dir()
-        if (near := find_within_edits(path.name, VARIABLES))
+        if (nearest := find_within_edits(path.name, VARIABLES))
     ]
 
 
@@ -172,9 +176,9 @@ def find_unread_folder(
     parts = path.relative_to(base).parts
     if len(parts) < 2 or parts[0] not in VARIABLES:
         return None
-    kind, known = ("group", list(groups)) if parts[0] == VARIABLES[0] else ("host", sorted(hosts))
+    kind, known_names = ("group", list(groups)) if parts[0] == VARIABLES[0] else ("host", sorted(hosts))
     name = path.stem if len(parts) == 2 and path.suffix in ENDINGS else parts[1]
-    return None if {name, parts[1]} & {*known, "all"} else (kind, name, known)
+    return None if {name, parts[1]} & {*known_names, "all"} else (kind, name, known_names)
 
 
 def find_misspelt_groups(
@@ -183,9 +187,9 @@ def find_misspelt_groups(
     """Return a complaint for each group that is nearly one of gpustack's."""
     rule = "a group of gpustack, or a name that does not look like one"
     return [
-        Complaint(locate_word(name, texts) or inventory, name, "a group that nothing reads", rule, REFERENCE, near)
+        Complaint(locate_word(name, texts) or inventory, name, "a group that nothing reads", rule, REFERENCE, nearest)
         for name in groups
-        if (near := find_own_group(name))
+        if (nearest := find_own_group(name))
     ]
 
 
@@ -211,16 +215,16 @@ def find_unused_hosts(
     near_groups = [name for name in groups if find_own_group(name)]
     member_hosts = {host for name in (*GROUPS, *near_groups) for host in groups.get(name, ())}
     hosts = dict.fromkeys(host for members in groups.values() for host in members)
-    rule = f"a host of {', '.join(GROUPS)}, or with {IGNORED}: true"
+    rule = f"a host of {', '.join(GROUPS)}, or with {IGNORE_VARIABLE}: true"
     complaints = []
     for host in hosts:
-        if host in member_hosts or str(variables.get(host, {}).get(IGNORED, "")).lower() == "true":
+        if host in member_hosts or str(variables.get(host, {}).get(IGNORE_VARIABLE, "")).lower() == "true":
             continue
         names = [name for name, members in groups.items() if host in members and name not in ("all", "ungrouped")]
         actual = f"a host in {', '.join(names)} only" if names else "a host in no group"
-        near = next((near for name in names if (near := find_nearest(name, GROUPS))), "")
+        nearest = next((nearest for name in names if (nearest := find_nearest(name, GROUPS))), "")
         complaints.append(
-            Complaint(locate_word(host, texts) or inventory, host, actual, rule, "inventory-host-unused", near)
+            Complaint(locate_word(host, texts) or inventory, host, actual, rule, "inventory-host-unused", nearest)
         )
     return complaints
 
@@ -228,8 +232,8 @@ def find_unused_hosts(
 def find_within_edits(word: str, words: Sequence[str]) -> str:
     """Find the word from which `word` differs in at most EDITS letters, or an empty string. Case and dashes do not
     count."""
-    folded = fold_spelling(word)
-    return next((other for other in words if count_edits(folded, fold_spelling(other)) <= EDITS), "")
+    spelling = fold_spelling(word)
+    return next((candidate for candidate in words if count_edits(spelling, fold_spelling(candidate)) <= EDITS), "")
 
 
 @cache

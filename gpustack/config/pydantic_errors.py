@@ -12,7 +12,7 @@ from gpustack.config.complaint import Complaint, find_nearest
 from gpustack.files.json_text import dump_json
 
 # What pydantic calls by Python's names, as an operator would.
-ALLOWED = {
+ERROR_RULES = {
     "string_type": "a text (a number needs quotes)",
     "int_type": "a whole number",
     "int_parsing": "a whole number",
@@ -69,7 +69,7 @@ def describe_kind(entry: Mapping[str, Any]) -> str:
     kind, text = entry["type"], str(entry["msg"])
     if kind in BOUNDS:
         return BOUNDS[kind].format(**entry["ctx"])
-    return ALLOWED.get(kind, text[:1].lower() + text[1:])
+    return ERROR_RULES.get(kind, text[:1].lower() + text[1:])
 
 
 def build_complaints(file: str, prefix: str, error: ValidationError, model: type[BaseModel]) -> list[Complaint]:

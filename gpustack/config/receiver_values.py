@@ -15,14 +15,14 @@ def find_lost_entries(file: str, values: Mapping[str, Any], receivers: Receivers
     """Return a complaint for each list that replaces gpustack's and lacks entries of it. Alertmanager would send
     messages without a text, or refuse the configuration and go on with the one before."""
     names = list(receivers.name_receivers())
-    wanted = {"templates": [TEMPLATES], "receivers": [NULL_RECEIVER, *names]} if names else {}
+    required_entries = {"templates": [TEMPLATES], "receivers": [NULL_RECEIVER, *names]} if names else {}
     complaints = []
-    for key, entries in wanted.items():
-        stated = find_value(values, ("alertmanager", "config", key))
-        if isinstance(stated, list):
-            known = [entry.get("name") if isinstance(entry, Mapping) else entry for entry in stated]
-            if lost := [entry for entry in entries if entry not in known]:
-                rule = f"a list that also has {', '.join(lost)}, or none"
+    for key, entries in required_entries.items():
+        operator_entries = find_value(values, ("alertmanager", "config", key))
+        if isinstance(operator_entries, list):
+            entry_names = [entry.get("name") if isinstance(entry, Mapping) else entry for entry in operator_entries]
+            if lost_entries := [entry for entry in entries if entry not in entry_names]:
+                rule = f"a list that also has {', '.join(lost_entries)}, or none"
                 complaints.append(
                     Complaint(file, f"alertmanager.config.{key}", "a list that replaces gpustack's", rule)
                 )

@@ -59,9 +59,9 @@ def find_key_expiry(spec: Spec, repository: str) -> date | None:
     issue 3818)."""
     versions = read_version_set(spec.versions)
     source = versions.apt[repository]
-    same = parse_minor(resolve_kubernetes_version(spec)) == parse_minor(versions.components["kubernetes"])
-    known = resolve_fingerprint(spec, repository) == source.fingerprint and (same or "{minor}" not in source.key)
-    return source.expires if known else None
+    has_same_minor = parse_minor(resolve_kubernetes_version(spec)) == parse_minor(versions.components["kubernetes"])
+    is_same_key = resolve_fingerprint(spec, repository) == source.fingerprint
+    return source.expires if is_same_key and (has_same_minor or "{minor}" not in source.key) else None
 
 
 def build_apt_repositories(spec: Spec) -> dict[str, dict[str, Any]]:

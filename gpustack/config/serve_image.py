@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 PORT = 9460
 # Only a mirror has it. The name is one that nobody else can publish: docker.io/library is for Docker's own.
-BUNDLED = "docker.io/library/gpustack"
+BUNDLED_IMAGE = "docker.io/library/gpustack"
 
 
 def read_product_version() -> str:
@@ -18,7 +18,7 @@ def read_product_version() -> str:
 
 def format_bundled_image() -> str:
     """Format the reference of the image in a bundle. It is published nowhere."""
-    return f"{BUNDLED}:{read_product_version()}"
+    return f"{BUNDLED_IMAGE}:{read_product_version()}"
 
 
 def select_image(spec: "Spec") -> str:

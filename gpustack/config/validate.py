@@ -8,10 +8,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from gpustack.config.ansible.cfg import AnsibleCfg
-from gpustack.config.ansible.connection import ADDRESS, READ, is_secret, name_variable, parse_connection
+from gpustack.config.ansible.connection import ADDRESS, READ_VARIABLES, is_secret, name_variable, parse_connection
 from gpustack.config.ansible.origins import Origins, read_origins
 from gpustack.config.complaint import Complaint, find_nearest
-from gpustack.config.host import CLUSTER_GROUPS, CONTROL_PLANE, GROUPS, IGNORED, STANDALONE, Host, HostSpec
+from gpustack.config.host import CLUSTER_GROUPS, CONTROL_PLANE, GROUPS, IGNORE_VARIABLE, STANDALONE, Host, HostSpec
 from gpustack.config.misspellings import find_misspellings, is_misspelt_in, locate_word
 from gpustack.config.pydantic_errors import build_complaints, format_input
 from gpustack.config.sections.cluster_spec import (
@@ -52,25 +52,27 @@ def judge_inventory(
         for complaint in complaints:
             wrong.setdefault((locate(name, complaint.key), complaint), []).append(name)
     misplaced_specs = find_misplaced_specs(origins)
-    spec, of_spec = (Spec(), []) if misplaced_specs else build_cluster_spec(source, names, variables, hosts)
-    stated = variables.get(names[0], {}).get(KEY) if names and not misplaced_specs else None
-    templates = find_templates("", KEY, stated)
+    spec, spec_complaints = (Spec(), []) if misplaced_specs else build_cluster_spec(source, names, variables, hosts)
+    raw_spec = variables.get(names[0], {}).get(KEY) if names and not misplaced_specs else None
+    templates = find_templates("", KEY, raw_spec)
     template_keys = {complaint.key for complaint in templates}
-    of_spec = [
-        replace(complaint, file=locate_spec_key(origins, local_spec, complaint.key, is_stated=stated is not None))
-        for complaint in (*templates, *(wrong for wrong in of_spec if wrong.key not in template_keys))
+    spec_complaints = [
+        replace(complaint, file=locate_spec_key(origins, local_spec, complaint.key, is_stated=raw_spec is not None))
+        for complaint in (*templates, *(wrong for wrong in spec_complaints if wrong.key not in template_keys))
     ]
-    about_hosts = [replace(complaint, file=format_hosts(place, where)) for (place, complaint), where in wrong.items()]
+    host_complaints = [
+        replace(complaint, file=format_hosts(place, host_names)) for (place, complaint), host_names in wrong.items()
+    ]
     return (
         tuple(replace(host, timeout_factor=spec.timeout_factor) for host in hosts),
         spec,
         [
             *judge_groups(file, groups, origins.texts),
             *find_misspellings(source, groups, variables, origins.texts, file),
-            *about_hosts,
+            *host_complaints,
             *find_duplicate_addresses(hosts, locate),
             *misplaced_specs,
-            *of_spec,
+            *spec_complaints,
         ],
     )
 
@@ -80,12 +82,14 @@ def build_host(
 ) -> tuple[Host, list[Complaint]]:
     """Build a host. Complaints have no file yet: one that is the same for many hosts is reported once."""
     membership = frozenset(group for group in GROUPS if name in groups.get(group, ()))
-    flat = {key: value for key, value in variables.items() if key.startswith("gpustack_") and key != IGNORED}
-    complaints = [wrong for key in (*READ, *flat) for wrong in find_templates("", key, variables.get(key))]
-    if variables.get(IGNORED, False) is not False:
+    flat = {key: value for key, value in variables.items() if key.startswith("gpustack_") and key != IGNORE_VARIABLE}
+    complaints = [wrong for key in (*READ_VARIABLES, *flat) for wrong in find_templates("", key, variables.get(key))]
+    if variables.get(IGNORE_VARIABLE, False) is not False:
         names = ", ".join(group for group in GROUPS if group in membership)
         rule = f"a host in no group of gpustack: take the host out of {names}, or remove the variable"
-        complaints.append(Complaint("", IGNORED, f"{format_input(variables[IGNORED])} for a host in {names}", rule))
+        complaints.append(
+            Complaint("", IGNORE_VARIABLE, f"{format_input(variables[IGNORE_VARIABLE])} for a host in {names}", rule)
+        )
     readable = {key: value for key, value in variables.items() if not any(wrong.key == key for wrong in complaints)}
     fields, wrong = parse_connection(name, readable, cfg, password)
     try:
@@ -105,9 +109,9 @@ def locate_variable(origins: Origins, cfg: AnsibleCfg, host: str, key: str, vari
 
 
 def format_hosts(file: str, names: Sequence[str]) -> str:
-    shown = ", ".join(names[:SHOWN_HOSTS])
-    more = f" and {len(names) - SHOWN_HOSTS} more" if len(names) > SHOWN_HOSTS else ""
-    return f"{file}, host{'s' if len(names) > 1 else ''} {shown}{more}"
+    shown_names = ", ".join(names[:SHOWN_HOSTS])
+    suffix = f" and {len(names) - SHOWN_HOSTS} more" if len(names) > SHOWN_HOSTS else ""
+    return f"{file}, host{'s' if len(names) > 1 else ''} {shown_names}{suffix}"
 
 
 def find_templates(file: str, key: str, document: Any) -> list[Complaint]:
@@ -136,34 +140,34 @@ def judge_groups(file: str, groups: Mapping[str, Sequence[str]], texts: Mapping[
         for name in groups.get(group, ())
         if name in groups.get(STANDALONE, ())
     ]
-    needed = () if groups.get(STANDALONE) and not any(map(groups.get, CLUSTER_GROUPS)) else CLUSTER_GROUPS
-    for group in needed:
+    required_groups = () if groups.get(STANDALONE) and not any(map(groups.get, CLUSTER_GROUPS)) else CLUSTER_GROUPS
+    for group in required_groups:
         if not groups.get(group) and not is_misspelt_in(group, groups):
             other_groups = [name for name in groups if name not in (*GROUPS, "all", "ungrouped")]
             likely, rule = find_nearest(group, other_groups), "at least one host"
             place = locate_word(group, texts) or file
             complaints.append(Complaint(place, group, "no host in this group", rule, "inventory-group-empty", likely))
     if len(groups.get(CONTROL_PLANE, ())) > 1:
-        many, rule = ", ".join(groups[CONTROL_PLANE]), "exactly one host in this release"
+        members, rule = ", ".join(groups[CONTROL_PLANE]), "exactly one host in this release"
         place = locate_word(CONTROL_PLANE, texts) or file
-        complaints.append(Complaint(place, CONTROL_PLANE, many, rule, "control-plane-several"))
+        complaints.append(Complaint(place, CONTROL_PLANE, members, rule, "control-plane-several"))
     return complaints
 
 
 def find_duplicate_addresses(hosts: Sequence[Host], locate: Callable[[str, str], str]) -> list[Complaint]:
     """Return a complaint for an address with two names, which would be two nodes on one host. `locate` returns the
     place of a variable of a host."""
-    reached = [
+    ssh_pairs = [
         (f"{host.address}" + (f" port {host.port}" if host.port not in (None, 22) else ""), host) for host in hosts
     ]
-    nodes = [(str(host.spec.gpustack_node_ip), host) for host in hosts if host.spec.gpustack_node_ip]
+    node_pairs = [(str(host.spec.gpustack_node_ip), host) for host in hosts if host.spec.gpustack_node_ip]
     complaints = []
-    for what, pairs in (("ansible_host", reached), ("gpustack_node_ip", nodes)):
-        first: dict[str, str] = {}
+    for variable, pairs in (("ansible_host", ssh_pairs), ("gpustack_node_ip", node_pairs)):
+        first_names: dict[str, str] = {}
         for address, host in pairs:
-            if address in first:
-                text = f"{address} for {first[address]} and {host.name}"
-                place = locate(host.name, what)
-                complaints.append(Complaint(place, what, text, "an address per host", "inventory-address-twice"))
-            first.setdefault(address, host.name)
+            if address in first_names:
+                text = f"{address} for {first_names[address]} and {host.name}"
+                place = locate(host.name, variable)
+                complaints.append(Complaint(place, variable, text, "an address per host", "inventory-address-twice"))
+            first_names.setdefault(address, host.name)
     return complaints

@@ -59,11 +59,11 @@ def read_operator_values(source: Path | None, release: str, chart: str) -> tuple
 
 def find_unknown_files(source: Path | None, releases: Collection[str]) -> list[Complaint]:
     """Return a complaint for each file that belongs to no release: its values would have no effect."""
-    known = [f"{release}{ENDING}" for release in releases]
+    known_names = [f"{release}{ENDING}" for release in releases]
     place = locate_values_folder(source)
-    paths = sorted(path for path in place.iterdir() if path.name not in known) if place.is_dir() else []
+    paths = sorted(path for path in place.iterdir() if path.name not in known_names) if place.is_dir() else []
     return [
-        Complaint(str(path), "", "values of no release", ", ".join(known), "values-stranger")
+        Complaint(str(path), "", "values of no release", ", ".join(known_names), "values-stranger")
         for path in paths
         if not path.name.startswith(".") and path.suffix != ".md"
     ]

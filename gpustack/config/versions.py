@@ -142,9 +142,9 @@ def parse_kubernetes_version(text: str | None) -> str | None:
         version = Version(text)
     except InvalidVersion as error:
         raise ValueError(f"{text}; allowed: a full version such as 1.36.4") from error
-    supported = read_version_set(KNOWN_SETS[-1]).minors
+    minors = read_version_set(KNOWN_SETS[-1]).minors
     if len(version.release) != 3:
         raise ValueError(f"{text}; allowed: a full version such as 1.36.4, with its patch level")
-    if f"{version.major}.{version.minor}" not in supported:
-        raise ValueError(f"{text}; allowed: a patch of {', '.join(supported)}; others have ended or are untested")
+    if f"{version.major}.{version.minor}" not in minors:
+        raise ValueError(f"{text}; allowed: a patch of {', '.join(minors)}; others have ended or are untested")
     return text.removeprefix("v")

@@ -78,11 +78,11 @@ def read_yaml_text(path: Path) -> tuple[str, Complaint | None]:
 
 
 def describe_error(path: Path, error: DocumentError) -> Complaint:
-    where = f"{path}:{error.line}:{error.column}" if error.line else str(path)
+    place = f"{path}:{error.line}:{error.column}" if error.line else str(path)
     if isinstance(error, LimitError):
-        return Complaint(where, "", error.reason, "a document within the limits", "config-file-limit")
+        return Complaint(place, "", error.reason, "a document within the limits", "config-file-limit")
     actual = f"not valid YAML ({REASONS.get(error.reason, error.reason)})"
-    return Complaint(where, "", actual, "YAML", "config-not-yaml")
+    return Complaint(place, "", actual, "YAML", "config-not-yaml")
 
 
 def parse_keys(path: Path, text: str) -> list[str] | None:

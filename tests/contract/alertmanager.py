@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from gpustack.config.sections.receiver import OURS
+from gpustack.config.sections.receiver import RECEIVERS_NAME
 from gpustack.proof.alertmanager import Alertmanager
 from gpustack.proof.http import NoAnswer, Web
 from gpustack.steps.chart_values import merge_values
@@ -35,7 +35,9 @@ def build_configuration(
         (secrets / name).write_text(text)
     of_chart = yaml.safe_load((CHART / "values.yaml").read_text())["alertmanager"]["config"]
     config_text = yaml.safe_dump(merge_values(of_chart, values.get("config", {})))
-    return config_text.replace(f"{SECRETS_FOLDER}/{OURS}", str(secrets)).replace(TEMPLATES_FOLDER, str(secrets))
+    return config_text.replace(f"{SECRETS_FOLDER}/{RECEIVERS_NAME}", str(secrets)).replace(
+        TEMPLATES_FOLDER, str(secrets)
+    )
 
 
 def check(folder: Path, text: str) -> "subprocess.CompletedProcess[str]":

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from gpustack.cli.app import app
 from gpustack.cli.wrong_command import OTHER_NAMES
 from gpustack.config.complaint import find_nearest, suggest_nearest
-from gpustack.config.pydantic_errors import ALLOWED, BOUNDS, describe_kind
+from gpustack.config.pydantic_errors import BOUNDS, ERROR_RULES, describe_kind
 from gpustack.errors import GpustackError, describe_os_error
 from gpustack.metrics.web import Access, Web
 from tests.contract.sources import PRODUCT
@@ -115,7 +115,7 @@ def test_each_kind_of_pydantic_has_words_of_ours(kind: Any, value: object, expec
     with pytest.raises(ValidationError) as excinfo:
         TypeAdapter(kind).validate_python(value)
     assert describe_kind(excinfo.value.errors()[0]) == expected
-    assert excinfo.value.errors()[0]["type"] in {*ALLOWED, *BOUNDS}
+    assert excinfo.value.errors()[0]["type"] in {*ERROR_RULES, *BOUNDS}
 
 
 def test_an_error_of_the_system_is_its_words_alone() -> None:

@@ -46,8 +46,8 @@ class AnsibleCfg:
 def find_cfg_file(env: Mapping[str, str] = os.environ, cwd: Path | None = None) -> Path | None:
     """Find the file in force. Return None where there is none."""
     folder = cwd or Path.cwd()
-    if named := env.get("ANSIBLE_CONFIG"):
-        path = Path(named).expanduser()
+    if cfg_path := env.get("ANSIBLE_CONFIG"):
+        path = Path(cfg_path).expanduser()
         return path / "ansible.cfg" if path.is_dir() else path
     local = folder / "ansible.cfg"
     if local.is_file() and not explain_distrust(local, env):
@@ -58,8 +58,8 @@ def find_cfg_file(env: Mapping[str, str] = os.environ, cwd: Path | None = None) 
 
 def explain_distrust(path: Path, env: Mapping[str, str]) -> str:
     """Explain why somebody else may have written the file. Return an empty string where nobody else may."""
-    if (other := find_foreign_owner(path, env)) is not None:
-        return f"belongs to user {other}"
+    if (owner := find_foreign_owner(path, env)) is not None:
+        return f"belongs to user {owner}"
     if path.stat().st_mode & stat.S_IWOTH:
         return "may be written by all users"
     return "is in a directory that all users may write to" if path.parent.stat().st_mode & stat.S_IWOTH else ""
@@ -70,8 +70,8 @@ def find_foreign_owner(path: Path, env: Mapping[str, str]) -> int | None:
     as for git (git-config(1), safe.directory)."""
     user = os.getuid()
     caller = env.get("SUDO_UID", "")
-    known = {0, user, int(caller) if user == 0 and caller.isdecimal() else user}
-    return next((uid for uid in (path.lstat().st_uid, path.stat().st_uid) if uid not in known), None)
+    trusted_uids = {0, user, int(caller) if user == 0 and caller.isdecimal() else user}
+    return next((uid for uid in (path.lstat().st_uid, path.stat().st_uid) if uid not in trusted_uids), None)
 
 
 def explain_disregard(env: Mapping[str, str] = os.environ, cwd: Path | None = None) -> str:

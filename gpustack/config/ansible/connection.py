@@ -9,9 +9,9 @@ from gpustack.config.complaint import Complaint
 from gpustack.config.endpoint import detect_address
 
 # Arguments of ssh(1) that only set options: `ssh -G` resolves them, so the probes see what Ansible's ssh sees.
-WITH_VALUE, ALONE = ("-o", "-F", "-J", "-i", "-p", "-l", "-b"), ("-4", "-6", "-C", "-A", "-a", "-q")
+VALUE_OPTIONS, FLAG_OPTIONS = ("-o", "-F", "-J", "-i", "-p", "-l", "-b"), ("-4", "-6", "-C", "-A", "-a", "-q")
 KEYS_ONLY = "a key or an agent; passwords for SSH are not taken"
-REFUSED = {
+REFUSED_VARIABLES = {
     "ansible_password": KEYS_ONLY,
     "ansible_ssh_pass": KEYS_ONLY,
     "ansible_ssh_password": KEYS_ONLY,
@@ -31,7 +31,7 @@ EXE = ("ansible_sudo_exe", "ansible_become_exe")
 SUDOS = ("sudo", "sudo.ws", "/usr/bin/sudo", "/usr/bin/sudo.ws")
 METHOD, BECOME_USER, PYTHON = "ansible_become_method", "ansible_become_user", "ansible_python_interpreter"
 LOGIN = (*ADDRESS, *PORT, *USER, *KEY_FILE, *ARGUMENTS)
-READ = ("ansible_connection", *LOGIN, METHOD, BECOME_USER, *EXE, *PASSWORD, PYTHON)
+READ_VARIABLES = ("ansible_connection", *LOGIN, METHOD, BECOME_USER, *EXE, *PASSWORD, PYTHON)
 
 
 def is_secret(key: str) -> bool:
@@ -52,7 +52,7 @@ def parse_connection(
     honoured."""
     complaints = [
         Complaint("", key, "a value", rule, "connection-unsupported")
-        for key, rule in REFUSED.items()
+        for key, rule in REFUSED_VARIABLES.items()
         if variables.get(key)
     ]
 
@@ -108,8 +108,8 @@ def parse_arguments(parts: Sequence[Any]) -> tuple[tuple[str, ...], list[Complai
         args = tuple(word for part in parts if part for word in shlex.split(str(part)))
     except ValueError as error:
         return (), [Complaint("", key, str(error), "arguments that a shell can split")]
-    if odd := find_unsupported(args):
-        return (), [Complaint("", key, odd, rule, "connection-unsupported")]
+    if unsupported_argument := find_unsupported(args):
+        return (), [Complaint("", key, unsupported_argument, rule, "connection-unsupported")]
     return args, []
 
 
@@ -117,8 +117,8 @@ def find_unsupported(args: tuple[str, ...]) -> str:
     """Find the first argument that is more than an option. Return an empty string where there is none."""
     rest = iter(args)
     for arg in rest:
-        if arg in WITH_VALUE:
+        if arg in VALUE_OPTIONS:
             next(rest, None)
-        elif arg not in ALONE and not arg.startswith(WITH_VALUE):
+        elif arg not in FLAG_OPTIONS and not arg.startswith(VALUE_OPTIONS):
             return arg
     return ""

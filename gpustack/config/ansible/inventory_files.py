@@ -15,8 +15,8 @@ from gpustack.files.read import read_file
 REFERENCE = "config-file-limit"
 VARIABLES = ("group_vars", "host_vars")
 DOCUMENTS = (".yml", ".yaml", ".json", "")
-READ_WHOLE = (*DOCUMENTS, ".ini", ".toml")
-MOST = 20_000
+READ_SUFFIXES = (*DOCUMENTS, ".ini", ".toml")
+FILE_LIMIT = 20_000
 """Files of an inventory."""
 
 
@@ -33,24 +33,23 @@ def refuse_files(source: Path) -> None:
 
 def list_files(source: Path) -> Iterator[Path]:
     """Yield all but hidden files of the folder, or the file and the variables beside it. A folder behind a link counts,
-    each folder once. Raise ConfigError for more than MOST."""
+    each folder once. Raise ConfigError for more than FILE_LIMIT."""
     folders = [source] if source.is_dir() else [source.parent / name for name in VARIABLES]
     if not source.is_dir():
         yield source
-    visited, count = set[tuple[int, int]](), 0
+    visited_places, count = set[tuple[int, int]](), 0
     for folder in folders:
         for base, inner, names in os.walk(folder, followlinks=True):
             status = os.stat(base)  # noqa: PTH116 - os.walk gives a text
             place = status.st_dev, status.st_ino
-            inner[:] = [] if place in visited else sorted(name for name in inner if not name.startswith("."))
-            if place in visited:
+            inner[:] = [] if place in visited_places else sorted(name for name in inner if not name.startswith("."))
+            if place in visited_places:
                 continue
-            visited.add(place)
+            visited_places.add(place)
             count += len(names)
-            if count > MOST:
-                refuse(
-                    [Complaint(str(source), "", f"more than {MOST} files", "the directory of one inventory", REFERENCE)]
-                )
+            if count > FILE_LIMIT:
+                actual, rule = f"more than {FILE_LIMIT} files", "the directory of one inventory"
+                refuse([Complaint(str(source), "", actual, rule, REFERENCE)])
             yield from (Path(base, name) for name in sorted(names) if not name.startswith("."))
 
 
@@ -62,7 +61,7 @@ def judge_file(path: Path) -> Complaint | None:
         return None
     if not stat.S_ISREG(status.st_mode):
         return Complaint(str(path), "", "a device or a pipe", "a regular file", REFERENCE)
-    if path.suffix not in READ_WHOLE or os.access(path, os.X_OK):
+    if path.suffix not in READ_SUFFIXES or os.access(path, os.X_OK):
         return None
     if status.st_size > YAML_TEXT_LIMIT:
         return Complaint(str(path), "", f"{status.st_size} bytes", f"at most {YAML_TEXT_LIMIT}", REFERENCE)

@@ -21,7 +21,7 @@ from gpustack.errors import ConfigError, UsageError, describe_os_error
 
 READ_LIMIT = 60
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-NAMED = "GPUSTACK_INVENTORY"
+INVENTORY_VARIABLE = "GPUSTACK_INVENTORY"
 """The variable that names an inventory where no option does."""
 
 
@@ -37,12 +37,11 @@ class Listing:
 def select_inventory(option: Path | None, env: Mapping[str, str] = os.environ) -> Path | None:
     """Select the inventory in force, or None for the local host. Raise ConfigError when the named one does not exist,
     and UsageError for a variable of blanks."""
-    if not option and env.get(NAMED, "").isspace():
+    if not option and env.get(INVENTORY_VARIABLE, "").isspace():
         reason = "It names no inventory, and is not unset either."
-        raise UsageError(
-            "inventory-empty", f"{NAMED} is blank; nothing was asked or changed.", reason, Command("unset", NAMED)
-        )
-    name = str(option) if option else env.get(NAMED, "") or read_ansible_cfg(env).inventory
+        message = f"{INVENTORY_VARIABLE} is blank; nothing was asked or changed."
+        raise UsageError("inventory-empty", message, reason, Command("unset", INVENTORY_VARIABLE))
+    name = str(option) if option else env.get(INVENTORY_VARIABLE, "") or read_ansible_cfg(env).inventory
     if not name:
         return None
     path = Path(name).expanduser()
@@ -61,8 +60,8 @@ def find_inventory_origin(option: Path | None, env: Mapping[str, str] = os.envir
     where none does."""
     if option:
         return ""
-    if env.get(NAMED):
-        return NAMED
+    if env.get(INVENTORY_VARIABLE):
+        return INVENTORY_VARIABLE
     cfg = read_ansible_cfg(env)
     return "" if not cfg.inventory else "ANSIBLE_INVENTORY" if env.get("ANSIBLE_INVENTORY") else str(cfg.path)
 
@@ -103,23 +102,22 @@ def finish_listing(listing: Listing) -> dict[str, Any]:
     from gpustack.config.complaint import refuse
     from gpustack.config.yaml_files import find_broken_files
 
-    typed = Command(*listing.command)
+    command = Command(*listing.command)
     try:
-        out, err = listing.process.communicate(timeout=READ_LIMIT)
+        stdout, stderr = listing.process.communicate(timeout=READ_LIMIT)
     except subprocess.TimeoutExpired as error:
         listing.process.kill()
         listing.process.communicate()
         reason = f"ansible-inventory did not read {listing.source} in {READ_LIMIT} s."
-        raise ConfigError("inventory-slow", reason, "", typed) from error
+        raise ConfigError("inventory-slow", reason, "", command) from error
     if listing.process.returncode != 0:
         refuse([*find_broken_files(listing.source), *find_misshapen_groups(listing.source)])
-        raise ConfigError(
-            "inventory-unreadable", f"Ansible cannot read {listing.source}.", pick_errors(listing.source, err), typed
-        )
-    if "unexpected" in err:  # a key of a group, which Ansible skips with a warning
+        message, reason = f"Ansible cannot read {listing.source}.", pick_errors(listing.source, stderr)
+        raise ConfigError("inventory-unreadable", message, reason, command)
+    if "unexpected" in stderr:  # a key of a group, which Ansible skips with a warning
         refuse(find_misshapen_groups(listing.source))
-    document: dict[str, Any] = json.loads(out)
-    if SURROGATE.search(out):
+    document: dict[str, Any] = json.loads(stdout)
+    if SURROGATE.search(stdout):
         refuse_surrogates(listing, document)
     return document
 

@@ -20,7 +20,7 @@ from gpustack.files.read import read_text
 from gpustack.files.yaml_text import MERGE, compose_yaml
 
 LEVELS = ("unread", "all", "group", "group_vars/all", "group_vars", "host", "host_vars")
-IGNORED = (".bak", ".cfg", ".md", ".orig", ".pyc", ".pyo", ".retry", ".rpm", ".rst", ".swp", ".txt", "~")
+IGNORED_ENDINGS = (".bak", ".cfg", ".md", ".orig", ".pyc", ".pyo", ".retry", ".rpm", ".rst", ".swp", ".txt", "~")
 """Endings of files that are no inventory (INVENTORY_IGNORE_EXTS)."""
 SECTION = re.compile(r"\[([^:\]]+)(?::(\w+))?\]")
 RANGE = re.compile(r"\\\[[^\]]*:[^\]]*\]")
@@ -64,14 +64,14 @@ class Origins:
         """List all that set a variable, in the order in which Ansible merges them."""
         if name not in self.settings:
             word = re.compile(rf"(?<![\w-]){re.escape(name)}[\"']?\s*[:=]")
-            found = [
+            settings = [
                 Setting(path, line, level, owner, node)
                 for path, text in self.texts.items()
                 if word.search(text)
                 for level, owner, key, line, node in self.list_variables(path, text)
                 if key == name
             ]
-            self.settings[name] = sorted(found, key=lambda setting: LEVELS.index(setting.level))
+            self.settings[name] = sorted(settings, key=lambda setting: LEVELS.index(setting.level))
         return self.settings[name]
 
     def list_variables(self, path: Path, text: str) -> Iterator[tuple[str, str, str, int, Any]]:
@@ -150,16 +150,18 @@ def locate_in_file(file: str, key: str) -> str:
 def is_ignored(parts: Sequence[str]) -> bool:
     """Tell whether Ansible ignores a file in the directory of an inventory, by the names that lead to it."""
     patterns = build_ignore_pattern().split(",")
-    return parts[-1].endswith(IGNORED) or any(re.search(pattern, part) for pattern in patterns for part in parts)
+    return parts[-1].endswith(IGNORED_ENDINGS) or any(
+        re.search(pattern, part) for pattern in patterns for part in parts
+    )
 
 
 def is_read(parts: Sequence[str], *, is_known: bool) -> bool:
     """Tell whether Ansible reads a file of variables by its path: none that is hidden or a backup, and none below a
     directory whose name has an ending. The dots of a known group or host are no ending."""
-    hidden = any(part.startswith(".") or part.endswith("~") for part in parts)
+    is_hidden = any(part.startswith(".") or part.endswith("~") for part in parts)
     endings = [Path(part).suffix for part in parts]
-    named = endings[-1] in (*ENDINGS, "") or (is_known and len(parts) == 1)
-    return named and not hidden and not any(endings[1:-1])
+    is_variable_file = endings[-1] in (*ENDINGS, "") or (is_known and len(parts) == 1)
+    return is_variable_file and not is_hidden and not any(endings[1:-1])
 
 
 @lru_cache(maxsize=4)
@@ -202,7 +204,9 @@ def list_inventory_variables(groups: Any) -> Iterator[tuple[str, str, str, int, 
             if kind == "vars":
                 yield from (("all" if group == "all" else "group", group, *pair) for pair in list_pairs(inner))
             elif kind == "hosts":
-                yield from (("host", host, *pair) for host, _, own in list_pairs(inner) for pair in list_pairs(own))
+                yield from (
+                    ("host", host, *pair) for host, _, variables in list_pairs(inner) for pair in list_pairs(variables)
+                )
             elif kind == "children":
                 yield from list_inventory_variables(inner)
 

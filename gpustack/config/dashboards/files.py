@@ -39,16 +39,18 @@ def read_dashboards(source: Path | None, spec: Spec) -> tuple[tuple[Dashboard, .
 def find_duplicates(dashboards: Mapping[Path, Dashboard]) -> Iterator[Complaint]:
     """Find dashboards with the same name, uid or title. Grafana finds a dashboard by its uid, a reader by its title;
     its ConfigMap is named after the file."""
-    first: dict[tuple[str, str], Path] = {}
+    first_paths: dict[tuple[str, str], Path] = {}
     if dashboards:
         for path in sorted((locate_shipped_values() / FOLDER).glob("*.json")):
-            first |= {(word, load_json(path.read_text(encoding="utf-8"))[word]): path for word in ("uid", "title")}
+            board_text = path.read_text(encoding="utf-8")
+            first_paths |= {(word, load_json(board_text)[word]): path for word in ("uid", "title")}
     for path, board in dashboards.items():
         for word in ("name", "uid", "title"):
             identifier = getattr(board, word)
-            if (other := first.setdefault((word, identifier), path)) != path:
-                key, what = ("", f"the file name {path.name}") if word == "name" else (word, repr(identifier))
-                yield build_complaint(path, key, f"{what}, as in {other}", "one that no other dashboard has")
+            if (other_path := first_paths.setdefault((word, identifier), path)) != path:
+                key, description = ("", f"the file name {path.name}") if word == "name" else (word, repr(identifier))
+                actual = f"{description}, as in {other_path}"
+                yield build_complaint(path, key, actual, "one that no other dashboard has")
 
 
 def list_files(source: Path | None, spec: Spec) -> Iterator[Path | Complaint]:

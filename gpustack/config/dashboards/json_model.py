@@ -98,10 +98,9 @@ def read_inputs(path: Path, board: Mapping[str, Any]) -> tuple[dict[str, str], l
         elif name and kind == "constant" and isinstance(value, str):
             inputs[str(name)] = value
         else:
-            what = entry.get("pluginId") or kind or declared_input
-            wrong.append(
-                build_complaint(path, f"__inputs.{index}", repr(what), "a data source of prometheus, or a constant")
-            )
+            input_kind = entry.get("pluginId") or kind or declared_input
+            rule = "a data source of prometheus, or a constant"
+            wrong.append(build_complaint(path, f"__inputs.{index}", repr(input_kind), rule))
     return inputs, wrong
 
 

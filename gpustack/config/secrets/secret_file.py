@@ -69,8 +69,8 @@ def judge_secret_file(path: str, inventory: Path | None = None, kind: Kind = PAS
     if wrong := judge_secret_place(file, inventory, kind):
         return wrong
     try:
-        with open_file(file, LARGEST) as opened:
-            mode, text = os.fstat(opened.fileno()).st_mode & 0o777, opened.read(LARGEST).decode("ascii").rstrip()
+        with open_file(file, LARGEST) as stream:
+            mode, text = os.fstat(stream.fileno()).st_mode & 0o777, stream.read(LARGEST).decode("ascii").rstrip()
     except FileNotFoundError:
         return "no such file", f"a file on this machine that holds {kind.name} and nothing else"
     except OSError as error:

@@ -17,7 +17,7 @@ from gpustack.files.document import DocumentError, LimitError
 from gpustack.files.yaml_text import Rules, parse_yaml
 
 REFERENCE = "values-secret"
-ALLOWED = "the name of a Secret or a file (existingSecret, secretKeyRef, secretName, *_file)"
+REFERENCE_RULE = "the name of a Secret or a file (existingSecret, secretKeyRef, secretName, *_file)"
 # Of a key in small letters, without - and _.
 SECRET = re.compile(
     r".*(?:password|passwd|passphrase|token|credentials?|authorization|cookie|"
@@ -48,7 +48,7 @@ CLEAR = re.compile(
 LINE = re.compile(r"^[ \t]*([\w.-]+)[ \t]*=[ \t]*[\"']?([^\s\"'#;$<{(][^\s\"']*)", re.MULTILINE)
 
 PLACEHOLDER = "REDACTED"
-EMBEDDED = Rules(aliases=True, tags=True, dates=False)
+EMBEDDED_RULES = Rules(aliases=True, tags=True, dates=False)
 MAX_DEPTH = 3
 """Documents around a document that is still read."""
 
@@ -56,7 +56,8 @@ MAX_DEPTH = 3
 def find_secrets(file: str, values: Mapping[str, Any]) -> list[Complaint]:
     """Return one complaint for each secret. No complaint holds the secret."""
     return [
-        Complaint(file, ".".join(path), "a secret in clear", ALLOWED, REFERENCE) for path in find_secret_paths(values)
+        Complaint(file, ".".join(path), "a secret in clear", REFERENCE_RULE, REFERENCE)
+        for path in find_secret_paths(values)
     ]
 
 
@@ -73,9 +74,11 @@ def find_secret_paths(
             yield from ((*path, "data", str(key)) for key, inner in document["data"].items() if is_clear(inner))
         for key, inner in document.items():
             word = normalize_key(str(key))
-            held = HOLDERS & {word, *map(normalize_key, path)} or (inside and word == "value")
-            below = bool(held) or is_secret_name(word) or (ADDRESS.fullmatch(word) is not None and has_token(inner))
-            yield from find_secret_paths(inner, (*path, str(key)), inside=below, depth=depth)
+            has_holder = bool(HOLDERS & {word, *map(normalize_key, path)}) or (inside and word == "value")
+            is_secret_key = (
+                has_holder or is_secret_name(word) or (ADDRESS.fullmatch(word) is not None and has_token(inner))
+            )
+            yield from find_secret_paths(inner, (*path, str(key)), inside=is_secret_key, depth=depth)
     elif isinstance(document, list):
         for index, inner in enumerate(document):
             yield from find_secret_paths(inner, (*path, str(index)), inside=inside, depth=depth)
@@ -141,7 +144,7 @@ def parse_document(text: str) -> Any:
     Raise LimitError for one that is YAML as far as it was read.
     """
     try:
-        return parse_yaml(text, EMBEDDED)
+        return parse_yaml(text, EMBEDDED_RULES)
     except LimitError:
         raise
     except DocumentError:

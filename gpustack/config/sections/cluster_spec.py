@@ -49,10 +49,11 @@ def find_misplaced_specs(origins: Origins) -> list[Complaint]:
         for setting in settings
         if setting.owner != "all"
     ]
-    first, *others = [setting.locate_key() for setting in reversed(settings) if setting.owner == "all"] or [""]
-    if others:
-        actual, rule = f"a cluster spec, beside another in {', '.join(others)}", "one file; Ansible does not merge them"
-        complaints.append(Complaint(first, KEY, actual, rule, "config-spec-split"))
+    places = [setting.locate_key() for setting in reversed(settings) if setting.owner == "all"]
+    if len(places) > 1:
+        actual = f"a cluster spec, beside another in {', '.join(places[1:])}"
+        rule = "one file; Ansible does not merge them"
+        complaints.append(Complaint(places[0], KEY, actual, rule, "config-spec-split"))
     return complaints
 
 
@@ -62,14 +63,14 @@ def build_cluster_spec(
     """Build the spec of the cluster. With a complaint, which has no file yet, it is not to be used. Null counts as
     unset."""
     file = ""
-    stated = [variables.get(name, {}).get(KEY) for name in names]
-    specs: list[Any] = [{} if value is None else value for value in stated]
+    host_values = [variables.get(name, {}).get(KEY) for name in names]
+    specs: list[Any] = [{} if value is None else value for value in host_values]
     settings: Any = next(iter(specs), {})
-    if any(other != settings for other in specs):
-        differing = [name for name, other in zip(names, specs, strict=True) if other != settings]
+    if any(host_spec != settings for host_spec in specs):
+        differing_hosts = [name for name, host_spec in zip(names, specs, strict=True) if host_spec != settings]
         rule = "one for all, in group_vars/all/gpustack.yml only"
         misplaced_specs = [
-            Complaint(file, KEY, f"another `{KEY}:` for {', '.join(differing)}", rule, "config-spec-split")
+            Complaint(file, KEY, f"another `{KEY}:` for {', '.join(differing_hosts)}", rule, "config-spec-split")
         ]
         return Spec(), misplaced_specs
     if not isinstance(settings, Mapping):
@@ -90,9 +91,9 @@ def validate_spec(file: str, settings: Mapping[str, Any]) -> tuple[Spec, set[str
         paths = [extract_path(entry) for entry in error.errors()]
         wrong = {".".join(path[:depth]) for path in paths for depth in range(1, len(path) + 1)}
     # What is left of an entry may be none: then the whole list goes.
-    for chosen in (paths, [cut_at_list(path) for path in paths]):
+    for removed_paths in (paths, [cut_at_list(path) for path in paths]):
         rest = deepcopy(dict(settings))
-        for path in chosen:
+        for path in removed_paths:
             forget_setting(rest, path)
         try:
             return Spec.model_validate(rest), wrong, complaints
@@ -134,11 +135,11 @@ def find_contradictions(
         actual, rule = f"{pods}, which overlaps {service_key} {services}", "networks apart from each other"
         yield {pod_key, service_key}, Complaint(file, f"{KEY}.{pod_key}", actual, rule, "config-networks-overlap")
     for key, network in ((pod_key, pods), (service_key, services)):
-        inside = [
+        addresses = [
             f"{address} of {host.name}" for host in hosts for address in list_addresses(host) if address in network
         ]
-        if inside:
-            actual, rule = f"{network}, which holds {', '.join(inside)}", "a network that no host is in"
+        if addresses:
+            actual, rule = f"{network}, which holds {', '.join(addresses)}", "a network that no host is in"
             yield {key}, Complaint(file, f"{KEY}.{key}", actual, rule, "config-networks-overlap")
         endpoint = spec.kubernetes.endpoint or ""
         if is_ipv4_address(name := extract_name(endpoint)) and IPv4Address(name) in network:
@@ -178,8 +179,8 @@ def judge_logins(file: str, spec: Spec, source: Path | None) -> Iterator[tuple[s
         if not isinstance(section, (Proxy, Mirror)):
             continue
         if (section.user is None) != (section.password_file is None):
-            present, other = ("user", "password_file") if section.user else ("password_file", "user")
-            yield {key}, Complaint(file, f"{KEY}.{key}", f"{present} without {other}", "both or none")
+            present_key, missing_key = ("user", "password_file") if section.user else ("password_file", "user")
+            yield {key}, Complaint(file, f"{KEY}.{key}", f"{present_key} without {missing_key}", "both or none")
         if section.password_file and (wrong := judged_file(section.password_file, folder)):
             actual, rule = f"{section.password_file}: {wrong[0]}", wrong[1]
             yield {key}, Complaint(file, f"{KEY}.{key}.password_file", actual, rule, "config-secret-file")
@@ -197,9 +198,10 @@ def judge_driver_sources(file: str, spec: Spec, source: Path | None) -> Iterator
     if not driver.repo_config:
         return
     if driver.mode in ("host", "none") or spec.gpu.stack == "host":
-        beside = "gpu.stack: host" if spec.gpu.stack == "host" else f"gpu.driver.mode: {driver.mode}"
+        conflicting_setting = "gpu.stack: host" if spec.gpu.stack == "host" else f"gpu.driver.mode: {driver.mode}"
         rule = "nothing, unless drivers come in containers: on hosts apt uses the sources of the host"
-        yield {key, "gpu.driver.mode", "gpu.stack"}, Complaint(file, f"{KEY}.{key}", f"a file beside {beside}", rule)
+        actual = f"a file beside {conflicting_setting}"
+        yield {key, "gpu.driver.mode", "gpu.stack"}, Complaint(file, f"{KEY}.{key}", actual, rule)
     if wrong := judge_package_sources(driver.repo_config, source if source and source.is_dir() else None):
         actual = f"{driver.repo_config}: {wrong[0]}"
         yield {key}, Complaint(file, f"{KEY}.{key}", actual, wrong[1], "config-package-sources")
@@ -207,11 +209,13 @@ def judge_driver_sources(file: str, spec: Spec, source: Path | None) -> Iterator
 
 def judge_driver_mode(file: str, spec: Spec, hosts: Sequence[Host]) -> Iterator[tuple[set[str], Complaint]]:
     """Refuse driver containers where no operator installs them."""
-    key, alone = "gpu.driver.mode", [host.name for host in hosts if host.standalone and host.spec.gpustack_gpus != 0]
-    if spec.gpu.driver.mode == "container" and (spec.gpu.stack == "host" or alone):
-        beside = "gpu.stack: host" if spec.gpu.stack == "host" else f"hosts of gpu_standalone: {', '.join(alone)}"
+    key = "gpu.driver.mode"
+    standalone_hosts = [host.name for host in hosts if host.standalone and host.spec.gpustack_gpus != 0]
+    if spec.gpu.driver.mode == "container" and (spec.gpu.stack == "host" or standalone_hosts):
+        names = ", ".join(standalone_hosts)
+        conflicting_setting = "gpu.stack: host" if spec.gpu.stack == "host" else f"hosts of gpu_standalone: {names}"
         rule = "host, none or auto there: the operator alone installs drivers in containers"
-        yield {key, "gpu.stack"}, Complaint(file, f"{KEY}.{key}", f"container beside {beside}", rule)
+        yield {key, "gpu.stack"}, Complaint(file, f"{KEY}.{key}", f"container beside {conflicting_setting}", rule)
 
 
 def list_addresses(host: Host) -> list[IPv4Address]:

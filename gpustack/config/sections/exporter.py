@@ -15,7 +15,7 @@ from gpustack.config.form import Form
 from gpustack.config.sections.monitoring import Duration, LabelName
 from gpustack.config.sections.section import Section
 
-LISTEN = 9400  # the exporter's own default, and the port of the operator's Service and probes
+DEFAULT_PORT = 9400  # the exporter's own default, and the port of the operator's Service and probes
 
 
 NOT_RE2 = re.compile(r"\(\?(=|!|<=|<!)|\\[1-9]")  # Go's expressions have neither look-around nor references
@@ -44,9 +44,9 @@ Devices = Annotated[
     str,
     Form(r"f|g(:[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*)?", "f, g, or g with numbers of GPUs after a colon", "g:0,2-3"),
 ]
-Listen = Annotated[
+ListenAddress = Annotated[
     str,
-    Form(r"([0-9]+(\.[0-9]+){3}|\[[0-9a-f:]+\])?:[1-9][0-9]{1,4}", "ADDRESS:PORT, or :PORT alone", f":{LISTEN}"),
+    Form(r"([0-9]+(\.[0-9]+){3}|\[[0-9a-f:]+\])?:[1-9][0-9]{1,4}", "ADDRESS:PORT, or :PORT alone", f":{DEFAULT_PORT}"),
     AfterValidator(validate_port),
 ]
 Engine = Annotated[
@@ -99,8 +99,8 @@ class Metrics(Section):
         ),
     ] = "f"
     listen: Annotated[
-        Listen, Field(description="address and port; the operator's Service and probes know port 9400 only")
-    ] = f":{LISTEN}"
+        ListenAddress, Field(description="address and port; the operator's Service and probes know port 9400 only")
+    ] = f":{DEFAULT_PORT}"
     engine: Annotated[
         Engine, Field(description="address at which the engine of each host listens with gpu.dcgm: host")
     ] = "localhost:5555"

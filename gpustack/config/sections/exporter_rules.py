@@ -5,17 +5,17 @@ from functools import cache
 
 from gpustack.config.complaint import Complaint, find_nearest
 from gpustack.config.resources import read_own_counters
-from gpustack.config.sections.exporter import LISTEN, Metrics
+from gpustack.config.sections.exporter import DEFAULT_PORT, Metrics
 from gpustack.config.sections.gpu import Gpu
 from gpustack.config.versions import read_dcgm_fields, read_rows, read_version_set
 
 KEY = "gpu.metrics"
 # By these verify counts the GPUs in Prometheus, and prove follows a GPU to the dashboard.
-NEEDED = ("DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_POWER_USAGE")
+REQUIRED_FIELDS = ("DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_POWER_USAGE")
 # Ids of the fields that came with DCGM 4.7 (its field reference). An exporter ends at a name that it does not know.
-OF_4_7 = range(1600, 1650)
+DCGM_4_7_IDS = range(1600, 1650)
 # NVIDIA/gpu-operator v26.7.0 assets/state-dcgm-exporter, 0400_service.yaml and 0800_daemonset.yaml.
-FIXED = f"port {LISTEN} and any address: the operator's Service and probes know no other"
+LISTEN_RULE = f"port {DEFAULT_PORT} and any address: the operator's Service and probes know no other"
 
 KeyedComplaint = tuple[set[str], Complaint]
 
@@ -25,18 +25,18 @@ def judge_exporter(file: str, gpu: Gpu, versions: str) -> Iterator[KeyedComplain
     metrics = gpu.metrics
     yield from find_unknown_fields(file, metrics, versions)
     yield from judge_exclusions(file, metrics)
-    operators = gpu.stack == "operator"
-    if operators and metrics.listen != f":{LISTEN}":
-        yield build_complaint(file, "listen", metrics.listen, FIXED, "gpu.stack")
+    has_operator = gpu.stack == "operator"
+    if has_operator and metrics.listen != f":{DEFAULT_PORT}":
+        yield build_complaint(file, "listen", metrics.listen, LISTEN_RULE, "gpu.stack")
     for key in ("pod_labels", "pod_uid"):
-        if not operators and getattr(metrics, key):
+        if not has_operator and getattr(metrics, key):
             rule = "nothing: the exporter of gpu.stack: host has no access to the API"
             yield build_complaint(file, key, f"{key} with gpu.stack: host", rule, "gpu.stack")
     if metrics.engine != Metrics().engine and gpu.dcgm != "host":
         yield build_complaint(
             file, "engine", f"{metrics.engine}, without effect", "nothing, or gpu.dcgm: host", "gpu.dcgm"
         )
-    if metrics.relabelings and operators and metrics.service_monitor == "operator":
+    if metrics.relabelings and has_operator and metrics.service_monitor == "operator":
         rule = "nothing, or service_monitor: ours; the operator's ServiceMonitor has no metricRelabelings"
         yield build_complaint(
             file, "relabelings", "relabelings without effect", rule, "gpu.stack", f"{KEY}.service_monitor"
@@ -60,7 +60,7 @@ def find_unknown_fields(file: str, metrics: Metrics, versions: str) -> Iterator[
 
 def judge_exclusions(file: str, metrics: Metrics) -> Iterator[KeyedComplaint]:
     for index, name in enumerate(metrics.leave_out):
-        if name in NEEDED:
+        if name in REQUIRED_FIELDS:
             yield build_complaint(file, f"leave_out.{index}", name, "another field: verify and prove read this one")
         elif name not in list_own_fields():
             rule = "a field of values/dcgm/counters.csv"
@@ -80,13 +80,13 @@ def list_known_fields(exporter: str) -> frozenset[str]:
     """List the names, in any spelling, that an exporter of this version knows. Its tag has DCGM's version and its
     own."""
     dcgm = tuple(int(part) for part in exporter.partition("-")[0].split("."))
-    rows = (row for row in read_rows("dcgm-fields.csv") if dcgm >= (4, 7) or row[1] not in map(str, OF_4_7))
+    rows = (row for row in read_rows("dcgm-fields.csv") if dcgm >= (4, 7) or row[1] not in map(str, DCGM_4_7_IDS))
     return frozenset(name for row in rows for name in (row[0], row[4]) if name)
 
 
 def build_complaint(
     file: str, key: str, actual: str, rule: str, *related_keys: str, likely: str = ""
 ) -> KeyedComplaint:
-    whole = f"{KEY}.{key}"
-    about = {f"{KEY}.{key.partition('.')[0]}", *related_keys}
-    return about, Complaint(file, f"gpustack.{whole}", actual, rule, nearest=likely)
+    full_key = f"{KEY}.{key}"
+    keys = {f"{KEY}.{key.partition('.')[0]}", *related_keys}
+    return keys, Complaint(file, f"gpustack.{full_key}", actual, rule, nearest=likely)

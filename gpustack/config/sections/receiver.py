@@ -20,11 +20,11 @@ from gpustack.config.sections.section import Section
 KEY = "alerts.receivers"
 SEVERITIES = ("critical", "warning", "info")
 # Nobody may have meant that these go to nobody: they have a receiver, or say that they have none.
-NEVER_FORGOTTEN = ("critical", "warning")
+REQUIRED_SEVERITIES = ("critical", "warning")
 DEFAULT = "default"
 NULL_RECEIVER = "null"
 """The receiver of Alertmanager that tells nobody."""
-OURS = "gpustack-receivers"
+RECEIVERS_NAME = "gpustack-receivers"
 """The Secret that gpustack writes, with the content of the files of all receivers, each under its name."""
 
 
@@ -62,28 +62,29 @@ class Receiver(Section):
     user: Annotated[str, Field(description="login at the mail server; default: none")] = ""
 
 
-Several = tuple[Receiver, ...] | None
+ReceiverList = tuple[Receiver, ...] | None
 
 
 class Receivers(Section):
     """Hold the receivers of each severity. None is unset, so those of `default` count; an empty list is nobody."""
 
     default: Annotated[
-        Several,
+        ReceiverList,
         Field(
             description="receivers of each severity without a list of its own, as [{type: webhook, secret_file: FILE}] "
             "with a file on this machine, mode 0600"
         ),
     ] = None
     critical: Annotated[
-        Several,
+        ReceiverList,
         Field(description="receivers of critical alerts, as [{type: pagerduty, secret_file: FILE}]; [] is nobody"),
     ] = None
     warning: Annotated[
-        Several, Field(description="receivers of warnings, as [{type: slack, channel: '#gpus', secret_file: FILE}]")
+        ReceiverList,
+        Field(description="receivers of warnings, as [{type: slack, channel: '#gpus', secret_file: FILE}]"),
     ] = None
     info: Annotated[
-        Several,
+        ReceiverList,
         Field(
             description="receivers of info alerts, as [{type: email, to: …, sender: …, smarthost: "
             "'mail.example.com:587'}]"
@@ -92,8 +93,8 @@ class Receivers(Section):
 
     def select_receivers(self, severity: str) -> tuple[str, tuple[Receiver, ...]]:
         """Select the list that counts for a severity. Return its key and its receivers."""
-        own: Several = getattr(self, severity)
-        return (DEFAULT, self.default or ()) if own is None else (severity, own)
+        own_receivers: ReceiverList = getattr(self, severity)
+        return (DEFAULT, self.default or ()) if own_receivers is None else (severity, own_receivers)
 
     def name_receivers(self) -> dict[str, Receiver]:
         """Return all receivers by the name that Alertmanager, the Secret and reports have for them: critical-slack, and
@@ -120,7 +121,7 @@ def number_receivers(receivers: tuple[Receiver, ...]) -> Iterator[tuple[str, Rec
 
 
 # Settings that a type needs, and those that it may have; none of the others has an effect.
-NEEDED: Mapping[str, tuple[str, ...]] = {
+REQUIRED_SETTINGS: Mapping[str, tuple[str, ...]] = {
     "webhook": ("secret_file",),
     "slack": ("secret_file", "channel"),
     "msteams": ("secret_file",),
@@ -148,7 +149,7 @@ def locate_secret(name: str, receiver: Receiver) -> tuple[str, str] | None:
     if receiver.secret:
         secret_name, _, key = receiver.secret.partition("/")
         return secret_name, key
-    return (OURS, name) if receiver.secret_file else None
+    return (RECEIVERS_NAME, name) if receiver.secret_file else None
 
 
 def read_secrets(receivers: Receivers) -> dict[str, str]:
@@ -165,7 +166,7 @@ def judge_receivers(file: str, receivers: Receivers, inventory: Path | None) -> 
     """Yield the keys that a complaint is about, and the complaint. `inventory` is the folder that Ansible reads as a
     whole."""
     if any(getattr(receivers, key) for key in (*SEVERITIES, DEFAULT)) and receivers.default is None:
-        for severity in NEVER_FORGOTTEN:
+        for severity in REQUIRED_SEVERITIES:
             if getattr(receivers, severity) is None:
                 rule = f"a list of receivers here or in {KEY}.{DEFAULT}; [] for nobody"
                 yield build_complaint(file, f"{KEY}.{severity}", "", "nothing, while others have a receiver", rule)
@@ -178,17 +179,17 @@ def judge_receiver(
     file: str, place: str, receiver: Receiver, inventory: Path | None
 ) -> Iterator[tuple[set[str], Complaint]]:
     if receiver.type is None:
-        yield build_complaint(file, place, "type", "nothing", " or ".join(NEEDED))
+        yield build_complaint(file, place, "type", "nothing", " or ".join(REQUIRED_SETTINGS))
         return
     present_keys = {name for name in SETTINGS if getattr(receiver, name)} | (
         {"secret_file"} if receiver.secret else set()
     )
     optional = {"user", "secret_file"} if receiver.type == "email" else set()
-    for name in NEEDED[receiver.type]:
+    for name in REQUIRED_SETTINGS[receiver.type]:
         if name not in present_keys:
             yield build_complaint(file, place, name, f"nothing, with type {receiver.type}", WORDS[name])
-    for name in sorted(present_keys - {*NEEDED[receiver.type], *optional}):
-        types = [each for each, needed in NEEDED.items() if name in needed] or ["email"]
+    for name in sorted(present_keys - {*REQUIRED_SETTINGS[receiver.type], *optional}):
+        types = [kind for kind, settings in REQUIRED_SETTINGS.items() if name in settings] or ["email"]
         actual, rule = f"a setting without effect, with type {receiver.type}", f"nothing, or type {' or '.join(types)}"
         yield build_complaint(file, place, name, actual, rule)
     if receiver.type == "email" and ("user" in present_keys) != ("secret_file" in present_keys):
@@ -207,5 +208,5 @@ def build_complaint(
 ) -> tuple[set[str], Complaint]:
     key = f"{place}.{name}" if name else place
     # Whether one is missing is not asked where the other one is wrong.
-    instead = {f"{place}.secret"} if name == "secret_file" else set()
-    return {key, f"{place}.type", *instead}, Complaint(file, f"gpustack.{key}", actual, rule, reference)
+    related_keys = {f"{place}.secret"} if name == "secret_file" else set()
+    return {key, f"{place}.type", *related_keys}, Complaint(file, f"gpustack.{key}", actual, rule, reference)

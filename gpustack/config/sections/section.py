@@ -15,5 +15,5 @@ class Section(BaseModel):
         """Drop a known key without a value (`kubelet:`), so that its default counts."""
         if not isinstance(settings, Mapping):
             return settings
-        known = {word for name, field in cls.model_fields.items() for word in (name, field.alias)}
-        return {key: value for key, value in settings.items() if value is not None or key not in known}
+        known_keys = {word for name, field in cls.model_fields.items() for word in (name, field.alias)}
+        return {key: value for key, value in settings.items() if value is not None or key not in known_keys}

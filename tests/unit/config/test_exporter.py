@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpustack.config.sections.exporter_rules import NEEDED, list_known_fields, list_own_fields
+from gpustack.config.sections.exporter_rules import REQUIRED_FIELDS, list_known_fields, list_own_fields
 from gpustack.proof.prometheus import METRICS
 from tests.unit.config.specs import SPEC_FILE, list_complaints
 
@@ -72,5 +72,5 @@ def test_devices_as_the_exporter_reads_them(devices: str) -> None:
 
 
 def test_what_verify_and_prove_read_is_ours() -> None:
-    assert sorted(NEEDED) == sorted(METRICS)
-    assert set(NEEDED) <= set(list_own_fields())
+    assert sorted(REQUIRED_FIELDS) == sorted(METRICS)
+    assert set(REQUIRED_FIELDS) <= set(list_own_fields())

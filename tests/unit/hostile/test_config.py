@@ -14,7 +14,7 @@ from gpustack.ask.redact.secret_shapes import REDACTION
 from gpustack.ask.transport.refusal import HostRefused
 from gpustack.ask.transport.ssh_options import SshOptions, resolve_options
 from gpustack.config.ansible.cfg import AnsibleCfg, read_ansible_cfg
-from gpustack.config.ansible.connection import READ, REFUSED
+from gpustack.config.ansible.connection import READ_VARIABLES, REFUSED_VARIABLES
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.spec import Spec
 from gpustack.config.validate import judge_inventory
@@ -29,7 +29,7 @@ JSON = st.recursive(
 )
 SPEC_KEYS = st.sampled_from([*Spec.model_fields, "odd"])
 VARIABLES = st.dictionaries(
-    st.sampled_from([*READ, *REFUSED, "gpustack_node_ip", "gpustack_odd", "gpustack"]),
+    st.sampled_from([*READ_VARIABLES, *REFUSED_VARIABLES, "gpustack_node_ip", "gpustack_odd", "gpustack"]),
     JSON | st.dictionaries(SPEC_KEYS, JSON, max_size=3),
     max_size=4,
 )
