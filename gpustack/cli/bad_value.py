@@ -38,7 +38,7 @@ def describe_bad_value(error: BadParameter) -> str:
     entry = errors()[0]
     _, is_choice, choices = entry["msg"].rpartition(BEFORE_CHOICES)
     if is_choice:
-        known = CHOICE.findall(choices)
-        suggestion = suggest_nearest([str(entry["input"])], known)
-        return " ".join(filter(None, (f"{format_input(entry['input'])}; allowed: {', '.join(known)}.", suggestion)))
+        names = CHOICE.findall(choices)
+        suggestion = suggest_nearest([str(entry["input"])], names)
+        return " ".join(filter(None, (f"{format_input(entry['input'])}; allowed: {', '.join(names)}.", suggestion)))
     return f"{format_input(entry['input'])}; allowed: {describe_kind(entry)}"

@@ -38,7 +38,7 @@ HINTS: dict[str, Hint] = {
     "prometheus-login": Prose("the same command with --token-file, --basic-auth-file or --client-certificate FILE"),
 }
 """Hints of errors whose package does not know the command line. InputError without a row shows the command's help."""
-STOPPED = "\ninterrupted\n"
+INTERRUPTION_LINE = "\ninterrupted\n"
 known_secrets: list[str] = []
 """Values of secrets to redact; `session.open_inventory` adds those of the inventory."""
 
@@ -74,14 +74,14 @@ def report_errors() -> Iterator[None]:
         print_document(error)
         raise SystemExit(error.code) from error
     except KeyboardInterrupt as error:
-        sys.stderr.write(STOPPED)
+        sys.stderr.write(INTERRUPTION_LINE)
         print_document(Interruption())
         raise SystemExit(ExitStatus.INTERRUPTED) from error
     except SystemExit as exit_request:
         cause = exit_request.__context__
         # Typer converts a KeyboardInterrupt to Exit(130), and that to SystemExit.
         if isinstance(getattr(cause, "__cause__", None), KeyboardInterrupt):
-            sys.stderr.write(STOPPED)
+            sys.stderr.write(INTERRUPTION_LINE)
             print_document(Interruption())
         elif format_message := getattr(cause, "format_message", None):
             # Typer has printed what is wrong with the command line.

@@ -185,9 +185,9 @@ class Group(TyperGroup):
 
     def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:
         groups: dict[str, list[tuple[str, str]]] = {}
-        listed = {name: command for name, command in self.commands.items() if not command.hidden}
-        width = max(map(len, listed))
-        for name, command in listed.items():
+        visible_commands = {name: command for name, command in self.commands.items() if not command.hidden}
+        width = max(map(len, visible_commands))
+        for name, command in visible_commands.items():
             heading = getattr(command, "rich_help_panel", None) or "Commands"
             groups.setdefault(heading, []).append((name.ljust(width), command.get_short_help_str(SHORT)))
         for heading, rows in groups.items():
@@ -200,8 +200,8 @@ class Group(TyperGroup):
 
 def find_format(args: Sequence[str]) -> str:
     """Find the format of `-o` behind a word that is no command, whose options are not known."""
-    typed = list(takewhile(lambda word: word != "--", args))
-    for word, following in pairwise([*typed, ""]):
+    option_words = list(takewhile(lambda word: word != "--", args))
+    for word, following in pairwise([*option_words, ""]):
         if match := OUTPUT.fullmatch(word):
             return match[1] or following
     return "human"
@@ -215,8 +215,8 @@ def write_examples(formatter: "HelpFormatter", examples: str | None) -> None:
             for line in examples.splitlines():
                 command, mark, comment = line.partition(" # ")
                 if mark and len(line) > formatter.width:
-                    above = fill(comment, formatter.width, initial_indent="  # ", subsequent_indent="  # ")
-                    formatter.write(f"{above}\n  {command.rstrip()}\n")
+                    comment_lines = fill(comment, formatter.width, initial_indent="  # ", subsequent_indent="  # ")
+                    formatter.write(f"{comment_lines}\n  {command.rstrip()}\n")
                 else:
                     formatter.write(f"  {line}\n")
 

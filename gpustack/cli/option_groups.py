@@ -220,5 +220,5 @@ def expand_parameter(parameter: inspect.Parameter, rendering: Rendering | None) 
         yield parameter
     elif rendering:
         choice = build_choice(rendering.formats)
-        declared = typer.Option("-o", "--output", help=rendering.format_help)
-        yield parameter.replace(annotation=Annotated[choice, declared], default=choice(parameter.default))
+        output_option = typer.Option("-o", "--output", help=rendering.format_help)
+        yield parameter.replace(annotation=Annotated[choice, output_option], default=choice(parameter.default))

@@ -69,9 +69,9 @@ def complete_step(incomplete: str) -> list[str]:
 
 def complete_last_part(incomplete: str, names: Sequence[str]) -> list[str]:
     """List the completions of a comma-separated text by names that it does not have."""
-    before, comma, part = incomplete.rpartition(",")
-    used = before.split(",")
-    return [f"{before}{comma}{name}" for name in names if name.startswith(part) and name not in used]
+    prefix, comma, part = incomplete.rpartition(",")
+    used_names = prefix.split(",")
+    return [f"{prefix}{comma}{name}" for name in names if name.startswith(part) and name not in used_names]
 
 
 def complete_field(incomplete: str) -> list[str]:

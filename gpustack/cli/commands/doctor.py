@@ -61,7 +61,8 @@ NamesOption = Annotated[
     ),
 ]
 
-FIXED, PAST = "A recording never changes.", "A recording is of hosts as they were; only hosts can be changed."
+STATIC_RECORDING = "A recording never changes."
+PAST_RECORDING = "A recording is of hosts as they were; only hosts can be changed."
 WATCH_READS = "--watch is read-only."
 JUDGES = "It decides the exit status of a diagnosis."
 SELECTS = "They select what is reported. For the fix of one root cause name it: gpustack doctor --fix ID."
@@ -169,7 +170,13 @@ def refuse_invalid_options(
     help_command = Command("gpustack", "doctor", "--help")
     watch_command, fix_command = Command("gpustack", "doctor", "--watch"), Command("gpustack", "doctor", "--fix")
     refusals: tuple[tuple[object, str, str, str, Hint], ...] = (
-        (recording and watch, "watch-of-recording", "--watch and --from are mutually exclusive.", FIXED, watch_command),
+        (
+            recording and watch,
+            "watch-of-recording",
+            "--watch and --from are mutually exclusive.",
+            STATIC_RECORDING,
+            watch_command,
+        ),
         (
             watch and changes,
             "invalid-options",
@@ -177,12 +184,18 @@ def refuse_invalid_options(
             WATCH_READS,
             help_command,
         ),
-        (recording and wait, "invalid-options", "--wait and --from are mutually exclusive.", FIXED, help_command),
+        (
+            recording and wait,
+            "invalid-options",
+            "--wait and --from are mutually exclusive.",
+            STATIC_RECORDING,
+            help_command,
+        ),
         (
             recording and changes,
             "fix-of-recording",
             "--from is mutually exclusive with --fix and --undo.",
-            PAST,
+            PAST_RECORDING,
             fix_command,
         ),
         (

@@ -58,23 +58,23 @@ def remediate(
     from gpustack.remediation.result import RemediationResult
     from gpustack.remediation.target import parse_target
 
-    chosen, ended_pods = parse_target(target), split_words(end_pod)
+    parsed_target, ended_pods = parse_target(target), split_words(end_pod)
 
     ask = partial(ask_sources, source, hosts, session.report)
 
     def read() -> "Case":
-        return read_case(hosts, chosen, ask, session.report, ended_pods)
+        return read_case(hosts, parsed_target, ask, session.report, ended_pods)
 
     ladder = build_ladder(read())
     if check or (act := ladder.next_act) is None:
         return RemediationResult(ladder, only_checked=check)
     session.show_preview(ladder)
-    refuse_rung(ladder.refusals, act, chosen.label)
+    refuse_rung(ladder.refusals, act, parsed_target.label)
     drain, words = ladder.case.drain, ["remediate", target]
     if act == "drain":
         refuse_drain(drain, ended_pods, words)
     repeat = [*words, *list_pod_words(ended_pods), *times.list_words(), *source.list_words()]
-    require_agreement(session, drain.snapshot, f"Take the rung {act} of {chosen.label}?", repeat)
+    require_agreement(session, drain.snapshot, f"Take the rung {act} of {parsed_target.label}?", repeat)
     names = [drain.host] if drain.host else []
     remediation = Remediation(
         read, lambda: open_node_run(session, drain.snapshot, words, names), times.build_waits(), ended_pods

@@ -71,10 +71,10 @@ def trust_host(host: "Host", fingerprints: Sequence[str], *, yes: bool) -> None:
     if answer is None:
         typer.echo(f"{host.name}: its key is in known_hosts")
         return
-    key, certified = answer
-    if certified:
+    key, is_certified = answer
+    if is_certified:
         require_certified(host, key)
-    confirm_key(host, key, fingerprints, certified=certified, yes=yes and certified)
+    confirm_key(host, key, fingerprints, certified=is_certified, yes=yes and is_certified)
     typer.echo(f"{host.name}: {key.kind} {key.fingerprint} added to {add_key(host, key)}")
 
 

@@ -186,7 +186,10 @@ def open_source(
     else:
         from gpustack.proof import connect
 
-        with connect.open_prometheus(hosts, report, snapshot) as own, record_queries(source, hosts, own) as prometheus:
+        with (
+            connect.open_prometheus(hosts, report, snapshot) as cluster_prometheus,
+            record_queries(source, hosts, cluster_prometheus) as prometheus,
+        ):
             yield prometheus
             if not lasting:
                 prometheus.require_stores()

@@ -38,12 +38,12 @@ class TimeOptions:
 
     def list_words(self) -> list[str]:
         """List the options that are not the defaults, for a command to repeat."""
-        chosen = {
+        changed_options = {
             entry.name: getattr(self, entry.name)
             for entry in fields(self)
             if entry.default != getattr(self, entry.name)
         }
-        return [word for name, text in chosen.items() for word in (f"--{name.replace('_', '-')}", text)]
+        return [word for name, text in changed_options.items() for word in (f"--{name.replace('_', '-')}", text)]
 
     def build_waits(self) -> "Waits":
         from gpustack.nodes.node_reboot import Waits
