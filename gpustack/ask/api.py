@@ -79,5 +79,5 @@ def describe_refusal(status: str, error: str, body: str) -> str:
     except (ValueError, KeyError, TypeError, RecursionError):
         if status == "404":
             return ABSENT
-        failing = [line for line in body.splitlines() if line.startswith("[-]")]
-        return ", ".join(failing) or f"HTTP {status}"
+        failed_checks = [line for line in body.splitlines() if line.startswith("[-]")]
+        return ", ".join(failed_checks) or f"HTTP {status}"

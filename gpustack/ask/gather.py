@@ -54,12 +54,12 @@ def gather(
     """
     start_time, started_at = time.monotonic(), datetime.now(UTC)
     asked_hosts = [host for host in inventory.hosts if not hosts or host.name in hosts]
-    unique = list({probe.id: probe for probe in probes}.values())
-    report(Event("ask", "", f"{format_count(len(unique), 'probe')} on {format_count(len(asked_hosts), 'host')}"))
+    unique_probes = list({probe.id: probe for probe in probes}.values())
+    report(Event("ask", "", f"{format_count(len(unique_probes), 'probe')} on {format_count(len(asked_hosts), 'host')}"))
     # Its threads are daemons: on Ctrl-C nobody waits for a host that is silent.
     with ThreadPool(min(MAX_THREADS, max(1, len(asked_hosts)))) as pool:
         results = pool.map(
-            lambda host: ask_host(inventory, host, unique, ask, report, variables), asked_hosts, chunksize=1
+            lambda host: ask_host(inventory, host, unique_probes, ask, report, variables), asked_hosts, chunksize=1
         )
     answers: dict[tuple[str, str], Answer] = {}
     for _, host_answers in reversed(results):

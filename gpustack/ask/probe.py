@@ -145,8 +145,8 @@ class Probe(Generic[Fact]):
             return f"no answer within {max(self.limit, round(answer.seconds))} s"
         if answer.rc not in self.exit_codes:
             return describe_unexpected_answer(answer)
-        if odd := CONTROL.search(answer.stdout):
-            return f"the answer is no text: it has the control character U+{ord(odd[0]):04X}"
+        if control_character := CONTROL.search(answer.stdout):
+            return f"the answer is no text: it has the control character U+{ord(control_character[0]):04X}"
         if isinstance(self.question, Lines) and answer.stdout and not answer.stdout.endswith("\n"):
             return "the answer was truncated in the middle of a line"
         return ""

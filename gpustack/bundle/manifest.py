@@ -64,12 +64,14 @@ def hash_file(path: Path) -> str:
 
 
 def dump(manifest: Manifest) -> str:
-    raw: dict[str, Any] = {"schema": SCHEMA, **asdict(manifest)}
-    raw["kubernetes"] = list(manifest.kubernetes)
-    raw["images"] = [asdict(image) for image in manifest.images]
-    raw["debian"] = list(manifest.debian)
-    raw["files"] = [{key: value for key, value in asdict(entry).items() if value != ""} for entry in manifest.files]
-    return yaml.safe_dump(raw, sort_keys=False, width=120)
+    document: dict[str, Any] = {"schema": SCHEMA, **asdict(manifest)}
+    document["kubernetes"] = list(manifest.kubernetes)
+    document["images"] = [asdict(image) for image in manifest.images]
+    document["debian"] = list(manifest.debian)
+    document["files"] = [
+        {key: value for key, value in asdict(entry).items() if value != ""} for entry in manifest.files
+    ]
+    return yaml.safe_dump(document, sort_keys=False, width=120)
 
 
 def load(directory: Path) -> Manifest:

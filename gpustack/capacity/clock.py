@@ -78,9 +78,9 @@ def find_gaps(begin: int, end: int, recorded_shares: Mapping[int, float]) -> Ite
     """Find hours without any sample; those that follow each other are one gap."""
     gap_begin: int | None = None
     for hour in range(begin, end + HOUR, HOUR):
-        missing = hour < end and not recorded_shares.get(hour)
-        if missing and gap_begin is None:
+        is_missing = hour < end and not recorded_shares.get(hour)
+        if is_missing and gap_begin is None:
             gap_begin = hour
-        elif not missing and gap_begin is not None:
+        elif not is_missing and gap_begin is not None:
             yield Gap(gap_begin, hour)
             gap_begin = None

@@ -28,8 +28,8 @@ def query_current_state(source: Source, units: Mapping[tuple[str, str], float]) 
         for (name, resource), gpus in units.items():
             if name in nodes:
                 nodes[name].gpus_per_unit[resource] = gpus
-    waiting = tuple(query_waiting_pods(source, nodes.values()))
-    waiting_requests: dict[str, dict[str, float]] = {f"{pod.namespace}/{pod.pod}": {} for pod in waiting}
+    waiting_pods = tuple(query_waiting_pods(source, nodes.values()))
+    waiting_requests: dict[str, dict[str, float]] = {f"{pod.namespace}/{pod.pod}": {} for pod in waiting_pods}
     requests = source.select(REQUESTS, f'{RESOURCES},node=""')
     for series in query_series(
         source, f"sum by (namespace, pod, resource) (max by ({POD_KEY}, container, resource) ({requests}))"
@@ -37,9 +37,9 @@ def query_current_state(source: Source, units: Mapping[tuple[str, str], float]) 
         name = "/".join(extract_pod_key(series)[:2])
         if name in waiting_requests:
             waiting_requests[name][require_label(series.labels, "resource")] = extract_value(series)
-    free = tuple(find_free(nodes, waiting_requests))
+    free_units = tuple(find_free(nodes, waiting_requests))
     return CurrentState(
-        time, waiting, free, tuple(sorted(query_idle_pods(source, time), key=lambda pod: pod.idle_since))
+        time, waiting_pods, free_units, tuple(sorted(query_idle_pods(source, time), key=lambda pod: pod.idle_since))
     )
 
 

@@ -24,8 +24,8 @@ def find_doubts(usage: Usage) -> Iterator[str]:
 def find_gap_doubts(usage: Usage) -> Iterator[str]:
     if usage.gaps:
         names = [f"{format_minute(gap.begin)} to {format_minute(gap.end)}" for gap in usage.gaps]
-        missing = usage.window_hours - usage.recorded_hours
-        yield f"{missing:.1f} of {usage.window_hours} hours were not recorded: {join_names(names)} (UTC)"
+        missing_hours = usage.window_hours - usage.recorded_hours
+        yield f"{missing_hours:.1f} of {usage.window_hours} hours were not recorded: {join_names(names)} (UTC)"
     if usage.bridged_hours >= MIN_AMOUNT:
         yield f"{usage.bridged_hours * 60:.0f} min of gaps shorter than half an hour count as the rest of their hour"
 

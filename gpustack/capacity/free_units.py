@@ -38,11 +38,11 @@ def find_free(nodes: Mapping[str, Node], pods: Mapping[str, Requests]) -> Iterat
         for resource in sorted(node.allocatable):
             units = node.compute_free(resource)
             if resource.startswith(GPU) and units > 0:
-                usable, reasons = explain_free(node, resource, units, pods)
+                is_usable, reasons = explain_free(node, resource, units, pods)
                 gpus_per_unit = node.gpus_per_unit.get(resource)
                 if gpus_per_unit is None:
                     reasons.append(UNKNOWN_UNIT)
-                yield FreeUnits(name, resource, units, gpus_per_unit, usable, tuple(reasons))
+                yield FreeUnits(name, resource, units, gpus_per_unit, is_usable, tuple(reasons))
 
 
 def find_common_unit(nodes: Iterable[Node], resource: str) -> float | None:

@@ -149,8 +149,8 @@ class Usage:
         """Count the hours of each day of the window, without its gaps."""
         counts: dict[str, int] = {}
         for hour in range(self.begin, self.end, HOUR):
-            known = not any(gap.begin <= hour < gap.end for gap in self.gaps)
-            counts[format_day(hour)] = counts.get(format_day(hour), 0) + known
+            is_known = not any(gap.begin <= hour < gap.end for gap in self.gaps)
+            counts[format_day(hour)] = counts.get(format_day(hour), 0) + is_known
         return counts
 
     @property

@@ -37,8 +37,8 @@ def parse_month(text: str, current_time: float) -> Window:
         begin = datetime.strptime(text, "%Y-%m").replace(tzinfo=UTC)
     except ValueError:
         raise InputError("capacity-window", f"{text} is no month.", "It is a year and a month, as 2026-10.") from None
-    following = (begin + timedelta(days=32)).replace(day=1)
-    window = Window(int(begin.timestamp()), min(int(following.timestamp()), int(current_time) // HOUR * HOUR))
+    next_month = (begin + timedelta(days=32)).replace(day=1)
+    window = Window(int(begin.timestamp()), min(int(next_month.timestamp()), int(current_time) // HOUR * HOUR))
     if not window.hours > 0:
         clock = f"It is {format_minute(current_time)} UTC, by the clock of Prometheus"
         reason = f"{clock}, and no full hour of it has passed."

@@ -73,9 +73,9 @@ def serve(
     """Serve the packages, images and files of a bundle on one address, until Ctrl-C."""
     from gpustack.bundle.serve import serve as start
 
-    running = start(directory or find_default_directory(), listen, fingerprint=fingerprint)
+    server = start(directory or find_default_directory(), listen, fingerprint=fingerprint)
     sys.stderr.write(f"serving {directory or find_default_directory()} on http://{listen}; Ctrl-C ends it\n")
     try:
-        raise typer.Exit(running.wait())
+        raise typer.Exit(server.wait())
     finally:
-        running.stop()
+        server.stop()

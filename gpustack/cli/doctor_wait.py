@@ -19,9 +19,11 @@ def diagnose_when_started(
     while True:
         diagnosis = diagnose()
         starts = diagnosis.starts
-        remaining = min(max((start.remaining_seconds for start in starts), default=0), deadline - time.monotonic())
-        if not starts or remaining <= 0:
+        remaining_seconds = min(
+            max((start.remaining_seconds for start in starts), default=0), deadline - time.monotonic()
+        )
+        if not starts or remaining_seconds <= 0:
             return diagnosis
         for start in starts:
-            report(Event("waiting", start.location, f"{start}; it is asked again in {remaining:.0f} s"))
-        pause(max(remaining, SHORTEST_PAUSE))
+            report(Event("waiting", start.location, f"{start}; it is asked again in {remaining_seconds:.0f} s"))
+        pause(max(remaining_seconds, SHORTEST_PAUSE))

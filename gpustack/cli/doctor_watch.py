@@ -19,9 +19,9 @@ def run_rounds(interval: float, run_round: Callable[[], int], wait: Callable[[fl
     code: int | None = None
     try:
         while True:
-            began = time.monotonic()
+            start_time = time.monotonic()
             code = run_round()
-            wait(max(0.0, began + interval - time.monotonic()))
+            wait(max(0.0, start_time + interval - time.monotonic()))
     except KeyboardInterrupt:
         if code is None:
             raise

@@ -26,9 +26,9 @@ def agree_on_places(
     `unlocked_hosts` or typed on a terminal. `words` are the command to repeat, and may be empty. Raise UsageError for a
     name that is not in the inventory, and RolloutError without a confirmation."""
     confirmed_hosts = session.choose_hosts(snapshot.inventory, list(unlocked_hosts) if unlocked_hosts else None)
-    silent = [host.name for host in find_silent_planes(snapshot) if host.name not in confirmed_hosts]
+    silent_hosts = [host.name for host in find_silent_planes(snapshot) if host.name not in confirmed_hosts]
     places = choose_places(snapshot, names)
-    for name in silent:
+    for name in silent_hosts:
         reason = f"{name}: {snapshot.reach[name].reason}"
         if sys.stdin.isatty():
             risk = f"{name} has the lock of the cluster: another operator may be changing the cluster now."
@@ -37,7 +37,7 @@ def agree_on_places(
             if sys.stdin.readline().strip() == name:
                 continue
         message = f"The lock on {name} cannot be taken, because {name} was not reached; nothing was changed."
-        options = [word for silent_host in silent for word in ("--without-lock", silent_host)]
+        options = [word for silent_host in silent_hosts for word in ("--without-lock", silent_host)]
         repeat = build_command(snapshot.inventory, *words)
         hint = repeat.extend(*options, note="only if nobody else changes the cluster") if words else NO_HINT
         raise RolloutError("lock-unreached", message, reason, hint)

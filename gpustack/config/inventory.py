@@ -179,21 +179,21 @@ def load_inventory(
 ) -> Inventory:
     """Load and judge the inventory in force. `listing` is its reading, where that has begun. Raise ConfigError with all
     mistakes at once."""
-    raw = read_inventory(listing.source if listing else select_inventory(option), listing)
+    inventory = read_inventory(listing.source if listing else select_inventory(option), listing)
     hosts, spec, complaints = judge_inventory(
-        raw.source, raw.groups, raw.variables, read_ansible_cfg(), become_password, LOCAL_SPEC
+        inventory.source, inventory.groups, inventory.variables, read_ansible_cfg(), become_password, LOCAL_SPEC
     )
-    values, values_complaints = read_release_values(raw.source, spec)
-    dashboards, dashboard_complaints = read_dashboards(raw.source, spec)
+    values, values_complaints = read_release_values(inventory.source, spec)
+    dashboards, dashboard_complaints = read_dashboards(inventory.source, spec)
     located_complaints = [
         replace(complaint, file=locate_in_file(complaint.file, complaint.key))
         for complaint in (*values_complaints, *dashboard_complaints)
     ]
     refuse([*complaints, *located_complaints])
-    if raw.source is None:
+    if inventory.source is None:
         # The variables of this host stand in no inventory that Ansible reads.
         become_password = hosts[0].become_password
-    return Inventory(raw.source, hosts, spec, values, read_file_secrets(spec), become_password, dashboards)
+    return Inventory(inventory.source, hosts, spec, values, read_file_secrets(spec), become_password, dashboards)
 
 
 def read_file_secrets(spec: Spec) -> tuple[str, ...]:

@@ -21,9 +21,9 @@ class ProgramVersions:
 
 
 def read_program_versions() -> ProgramVersions:
-    newest = read_version_set(KNOWN_SETS[-1])
+    newest_set = read_version_set(KNOWN_SETS[-1])
     return ProgramVersions(
-        version("gpustack-cluster"), newest.name, newest.components, python_version(), version("ansible-core")
+        version("gpustack-cluster"), newest_set.name, newest_set.components, python_version(), version("ansible-core")
     )
 
 

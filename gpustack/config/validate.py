@@ -82,8 +82,8 @@ def build_host(
 ) -> tuple[Host, list[Complaint]]:
     """Build a host. Complaints have no file yet: one that is the same for many hosts is reported once."""
     membership = frozenset(group for group in GROUPS if name in groups.get(group, ()))
-    flat = {key: value for key, value in variables.items() if key.startswith("gpustack_") and key != IGNORE_VARIABLE}
-    complaints = [wrong for key in (*READ_VARIABLES, *flat) for wrong in find_templates("", key, variables.get(key))]
+    keys = [key for key in variables if key.startswith("gpustack_") and key != IGNORE_VARIABLE]
+    complaints = [wrong for key in (*READ_VARIABLES, *keys) for wrong in find_templates("", key, variables.get(key))]
     if variables.get(IGNORE_VARIABLE, False) is not False:
         names = ", ".join(group for group in GROUPS if group in membership)
         rule = f"a host in no group of gpustack: take the host out of {names}, or remove the variable"
@@ -93,7 +93,7 @@ def build_host(
     readable = {key: value for key, value in variables.items() if not any(wrong.key == key for wrong in complaints)}
     fields, wrong = parse_connection(name, readable, cfg, password)
     try:
-        settings = HostSpec.model_validate({key: value for key, value in flat.items() if key in readable})
+        settings = HostSpec.model_validate({key: variables[key] for key in keys if key in readable})
     except ValidationError as error:
         settings, wrong = HostSpec(), [*wrong, *build_complaints("", "", error, HostSpec)]
     return Host(**fields, groups=membership, spec=settings), complaints + wrong
@@ -144,9 +144,9 @@ def judge_groups(file: str, groups: Mapping[str, Sequence[str]], texts: Mapping[
     for group in required_groups:
         if not groups.get(group) and not is_misspelt_in(group, groups):
             other_groups = [name for name in groups if name not in (*GROUPS, "all", "ungrouped")]
-            likely, rule = find_nearest(group, other_groups), "at least one host"
+            nearest, rule = find_nearest(group, other_groups), "at least one host"
             place = locate_word(group, texts) or file
-            complaints.append(Complaint(place, group, "no host in this group", rule, "inventory-group-empty", likely))
+            complaints.append(Complaint(place, group, "no host in this group", rule, "inventory-group-empty", nearest))
     if len(groups.get(CONTROL_PLANE, ())) > 1:
         members, rule = ", ".join(groups[CONTROL_PLANE]), "exactly one host in this release"
         place = locate_word(CONTROL_PLANE, texts) or file

@@ -50,12 +50,12 @@ def find_prices(cost: Cost, hours: Mapping[Key, Hours]) -> dict[Key, Decimal]:
         price = price_cache[price_key]
         if price is not None:
             prices[key] = price
-    missing = {missing_key for missing_key, price in price_cache.items() if price is None}
+    unpriced_keys = {missing_key for missing_key, price in price_cache.items() if price is None}
     missing_keys = sorted(
         {
             key[:4]
             for key, usage_hours in hours.items()
-            if usage_hours.total and (key.model, key.pool, key.day) in missing
+            if usage_hours.total and (key.model, key.pool, key.day) in unpriced_keys
         }
     )
     if missing_keys:

@@ -36,16 +36,16 @@ def refuse_values(document: Any) -> None:
     """Raise LimitError for a document that is too deep or too large, or has a value that JSON cannot carry.
 
     Such a value is a number that is not finite or has more than 64 bits, a text that is not Unicode, a set, bytes."""
-    waiting, count = [(document, 1)], 0
-    while waiting:
-        value, depth = waiting.pop()
+    stack, count = [(document, 1)], 0
+    while stack:
+        value, depth = stack.pop()
         count += 1
         if depth > DEPTH_LIMIT:
             raise LimitError(f"more than {DEPTH_LIMIT} levels")
         if count > VALUE_LIMIT:
             raise LimitError(f"more than {VALUE_LIMIT} values")
         if isinstance(value, (dict, list)):
-            waiting += ((inner, depth + 1) for inner in list_children(value))
+            stack += ((inner, depth + 1) for inner in list_children(value))
         else:
             refuse_value(value)
 

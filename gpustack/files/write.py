@@ -63,10 +63,10 @@ def find_refusal(path: Path) -> str:
 def open_parent(path: Path) -> Iterator[int]:
     """Open the folder of a file that is to be written. Raise OSError, also for a name that no file can have."""
     try:
-        unusable = b"\0" in os.fsencode(path)
+        is_unusable = b"\0" in os.fsencode(path)
     except UnicodeEncodeError:  # half of a surrogate pair
-        unusable = True
-    if unusable:
+        is_unusable = True
+    if is_unusable:
         raise OSError(errno.EINVAL, "it is no name that a file can have", repr(str(path)))
     if not path.name:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
@@ -132,8 +132,8 @@ def append_line(path: Path, line: str) -> None:
         descriptor = os.open(path.name, LINES, MODES["owner"], dir_fd=folder)
     try:
         status = refuse_shared(path, descriptor)
-        whole = not status.st_size or os.pread(descriptor, 1, status.st_size - 1) == b"\n"
-        os.write(descriptor, ("" if whole else "\n").encode() + line.encode())
+        ends_with_newline = not status.st_size or os.pread(descriptor, 1, status.st_size - 1) == b"\n"
+        os.write(descriptor, ("" if ends_with_newline else "\n").encode() + line.encode())
         os.fsync(descriptor)
     finally:
         os.close(descriptor)

@@ -47,8 +47,8 @@ def fold(demand: Demand) -> tuple[Day, ...]:
     among them."""
     hours = [compute_demand(demand, hour) for hour in range(len(demand.allocated_gpus))]
     days = [hours[start : start + HOURS_A_DAY] for start in range(0, len(hours) - HOURS_A_DAY + 1, HOURS_A_DAY)]
-    usual = compute_course(days)
-    return tuple(find_peak(day, usual) for day in days)
+    course = compute_course(days)
+    return tuple(find_peak(day, course) for day in days)
 
 
 def compute_demand(demand: Demand, hour: int) -> HourDemand | None:
@@ -76,10 +76,10 @@ def find_peak(day: Sequence[HourDemand | None], usual: Sequence[float]) -> Day:
         return Day(None)
     peak = max(demand for demand, _ in known_hours.values())
     is_bound = any(may_be_more for _, may_be_more in known_hours.values())
-    missing = [usual[hour] for hour in range(HOURS_A_DAY) if hour not in known_hours]
-    if any(missing):
+    missing_shares = [usual[hour] for hour in range(HOURS_A_DAY) if hour not in known_hours]
+    if any(missing_shares):
         levels = [demand / usual[hour] for hour, (demand, _) in known_hours.items() if usual[hour] > 0]
         if not levels:
             return Day(None)
-        peak = max(peak, median(levels) * max(missing))
+        peak = max(peak, median(levels) * max(missing_shares))
     return Day(peak, is_bound)

@@ -10,7 +10,7 @@ from gpustack.forecast.step import remove_step
 from gpustack.forecast.trend import WEEK, Values, compute_inflation, compute_spread, estimate_slope, split_weekdays
 
 ROUNDS = 4  # of estimating what may be behind a bound
-FAR = 5.0  # standard deviations from which on the tail of a normal distribution is 1 / z
+TAIL_START = 5.0  # standard deviations from which on the tail of a normal distribution is 1 / z
 MEDIANS = 1.05  # standard error of a slope by medians, to that by least squares
 
 
@@ -98,4 +98,4 @@ def compute_mean_above(mean: float, sigma: float, lower_bound: float) -> float:
     if sigma <= 0:
         return max(mean, lower_bound)
     normal, z = NormalDist(), (lower_bound - mean) / sigma
-    return mean + sigma * (z + 1 / z if z > FAR else normal.pdf(z) / (1 - normal.cdf(z)))
+    return mean + sigma * (z + 1 / z if z > TAIL_START else normal.pdf(z) / (1 - normal.cdf(z)))

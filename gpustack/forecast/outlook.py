@@ -11,7 +11,7 @@ from gpustack.forecast.models import fit_model
 from gpustack.forecast.paths import Path, compute_quantile, draw_paths, find_passage
 from gpustack.forecast.trend import WEEK
 
-FURTHEST = 2  # times the history
+HORIZON_FACTOR = 2  # times the history
 NEAR_BEST = 1.1  # models with errors up to so many times the least count as good as the best
 PATHS = 600
 SEED = 1
@@ -64,7 +64,7 @@ class Outlook:
 
 def predict_outlook(days: Sequence[Day], limit: float, terms: Terms, scores: Sequence[Score]) -> Outlook:
     """Predict the outlook. `scores` are sorted, the best first, and the best is below 1."""
-    horizon = min(max(terms.horizon, terms.lead), FURTHEST * len(days))
+    horizon = min(max(terms.horizon, terms.lead), HORIZON_FACTOR * len(days))
     good_scores = [score for score in scores if score.mase < 1 and score.mase <= NEAR_BEST * scores[0].mase]
     rng = random.Random(SEED)  # noqa: S311 - paths, no secrets
     paths: list[Path] = []

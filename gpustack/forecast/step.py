@@ -15,11 +15,11 @@ def find_step(values: Values) -> tuple[int, float] | None:
     increases = {day: demand - values[day - WEEK] for day, demand in values.items() if day - WEEK in values}
     if len(increases) < 2 * WEEK:
         return None
-    usual = median(increases.values())
+    usual_increase = median(increases.values())
     deviation = 1.4826 * median(
-        abs(increase - usual) for increase in increases.values()
+        abs(increase - usual_increase) for increase in increases.values()
     )  # as the standard one, of noise
-    steepest_week = max(find_raised_weeks(increases, usual), key=lambda week: week[0], default=None)
+    steepest_week = max(find_raised_weeks(increases, usual_increase), key=lambda week: week[0], default=None)
     if (
         steepest_week is None
         or steepest_week[0] <= DAY_DEVIATIONS * deviation

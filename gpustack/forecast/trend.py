@@ -22,7 +22,7 @@ def estimate_slope(values: Values) -> float:
     for weekday in range(WEEK):
         days = [day for day in values if day % WEEK == weekday]
         for number, day in enumerate(days):
-            slopes += [(values[later] - values[day]) / (later - day) for later in days[number + 1 :]]
+            slopes += [(values[later_day] - values[day]) / (later_day - day) for later_day in days[number + 1 :]]
     return median(slopes) if slopes else 0.0
 
 

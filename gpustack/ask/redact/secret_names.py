@@ -78,8 +78,8 @@ PARTS = (
 
 def hide_named(text: str) -> str:
     """Redact all secrets that have a name."""
-    lower = text.lower()
-    if not any(part in lower for part in PARTS):
+    lowercase_text = text.lower()
+    if not any(part in lowercase_text for part in PARTS):
         return text
     if BLOCK.search(text):
         for end, pattern in BLOCKS.items():

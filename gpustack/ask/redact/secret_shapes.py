@@ -57,8 +57,8 @@ def is_token_of_address(match: re.Match[str]) -> bool:
     """Tell whether the match is a token and not the name of a user, which has letters of one case and, but for HTTP,
     may have digits."""
     candidate = match["s"]
-    mixed = candidate.lower() != candidate and candidate.upper() != candidate
-    return (has_digit(match) or mixed) if match["other"] is None else has_digit(match) and len(candidate) >= 16
+    is_mixed_case = candidate.lower() != candidate and candidate.upper() != candidate
+    return (has_digit(match) or is_mixed_case) if match["other"] is None else has_digit(match) and len(candidate) >= 16
 
 
 def is_login(match: re.Match[str]) -> bool:

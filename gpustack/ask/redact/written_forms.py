@@ -150,8 +150,8 @@ def list_plain_forms(secret: str) -> tuple[tuple[str, bool], ...]:
     data = secret.encode("utf-8", "surrogatepass")
     single_cores = list(dict.fromkeys(list_cores(data)))
     double_cores = [core for inner in single_cores for core in list_cores(inner.encode())]
-    plain = (QUOTING.sub("", secret), *(reading.plain for reading in decode_text(secret)))
-    texts = {*plain, data.hex(), data.hex().upper()}
+    plain_forms = (QUOTING.sub("", secret), *(reading.plain for reading in decode_text(secret)))
+    texts = {*plain_forms, data.hex(), data.hex().upper()}
     whole_forms = [(text, False) for text in texts if len(text) >= SHORTEST]
     return (
         *whole_forms,

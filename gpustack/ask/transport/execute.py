@@ -81,16 +81,16 @@ def execute_command(host: Host, command: Command, peer_callback: PeerCallback = 
         if not local:
             peer_callback(ssh.find_peer(host, channel))
         talk = ChannelIO(channel, command.stdin, command.input_queue, command.last.encode())
-        began = not command.first
+        has_begun = not command.first
         limit = command.limit * host.timeout_factor
         for line in talk.stream_lines(limit, limit * HOST_MOST):
-            if began:
+            if has_begun:
                 yield line
-            began = began or line == command.first
+            has_begun = has_begun or line == command.first
         errors = talk.errors.decode(errors="replace")
-        if not began and (refusal := parse_sudo_refusal(host, errors, talk.rc)):
+        if not has_begun and (refusal := parse_sudo_refusal(host, errors, talk.rc)):
             raise refusal
-        if not began and talk.rc > 0:
+        if not has_begun and talk.rc > 0:
             reason = f"the shell ended with {talk.rc}: {shorten_message(errors.strip())}"
             raise HostRefused(
                 Reach(host.name, "host-no-shell", reason, NO_HINT if local else build_login_command(host))

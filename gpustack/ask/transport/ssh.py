@@ -113,8 +113,8 @@ def convert_timeout(error: Exception, start_time: float) -> Exception:
     answer; they share the time that they take."""
     from paramiko import AuthenticationException
 
-    refused = isinstance(error, AuthenticationException) and "timeout" not in str(error).lower()
-    if refused or isinstance(error, TimeoutError):
+    is_refusal = isinstance(error, AuthenticationException) and "timeout" not in str(error).lower()
+    if is_refusal or isinstance(error, TimeoutError):
         return error
     return TimeoutError(str(error)) if time.monotonic() - start_time >= CONNECT_LIMIT else error
 
@@ -133,8 +133,8 @@ def connect(host: Host) -> "Connection":
         "auth_timeout": CONNECT_LIMIT,
         "transport_factory": lambda *args, **kwargs: build_transport(known_keys, *args, **kwargs),
     }
-    if present := options.find_key_files():
-        arguments["key_filename"] = list(present)
+    if key_files := options.find_key_files():
+        arguments["key_filename"] = list(key_files)
     connection = Connection(
         options.hostname,
         user=options.user or None,
@@ -154,12 +154,12 @@ def connect(host: Host) -> "Connection":
     except Exception as error:
         transport = connection.client.get_transport()
         login = transport.auth_handler if transport else None
-        closed = bool(login) and not transport.is_active()
+        is_closed = bool(login) and not transport.is_active()
         connection.client.close()  # Fabric closes only what has logged in
         connection.close()
         if isinstance(error, HostRefused):
             raise
-        reach = describe_failure(host, options, convert_timeout(error, start_time), closed=closed)
+        reach = describe_failure(host, options, convert_timeout(error, start_time), closed=is_closed)
         if login and (words := read_banner(login)):
             reach = replace(reach, reason=f"{reach.reason}; the host says: {words}")
         raise HostRefused(reach) from error
@@ -264,8 +264,8 @@ def describe_failure(host: Host, options: SshOptions, error: Exception, *, close
         reason = f"{address}: {str(error) or type(error).__name__}"
     if is_example(options.hostname):
         reason += "; it is an address of examples, so write that of the host into the inventory"
-    silent = isinstance(error, TimeoutError) or (isinstance(error, NoValidConnectionsError) and lacks_route(error))
-    return Reach(host.name, "host-ssh-unreachable", reason, command, silent=silent)
+    is_silent = isinstance(error, TimeoutError) or (isinstance(error, NoValidConnectionsError) and lacks_route(error))
+    return Reach(host.name, "host-ssh-unreachable", reason, command, silent=is_silent)
 
 
 def lacks_route(error: "NoValidConnectionsError") -> bool:

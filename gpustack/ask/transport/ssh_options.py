@@ -143,8 +143,8 @@ def build_jump_command(proxy_jump: str, host: Host) -> str:
         return ""
     config = [word for flag, word in zip(host.ssh_args, host.ssh_args[1:], strict=False) if flag == "-F"]
     before, _, last = proxy_jump.rpartition(",")
-    via = f"-J {before} " if before else ""
-    return f"ssh {f'-F {config[0]} ' if config else ''}{via}-o BatchMode=yes -W '[%h]:%p' {format_target(last)}"
+    jump_option = f"-J {before} " if before else ""
+    return f"ssh {f'-F {config[0]} ' if config else ''}{jump_option}-o BatchMode=yes -W '[%h]:%p' {format_target(last)}"
 
 
 def format_target(text: str) -> str:

@@ -56,9 +56,9 @@ def access(
     from gpustack.proof.services import ACCESS_PROBES, find_access
 
     snapshot = session.gather(hosts, ACCESS_PROBES)
-    target, acting = find_access(snapshot, part.value), find_acting_host(snapshot)
+    target, acting_host = find_access(snapshot, part.value), find_acting_host(snapshot)
     if part is Part.GRAFANA and show_password:
-        user, password = read_login(acting, target.service.namespace)
+        user, password = read_login(acting_host, target.service.namespace)
         sys.stdout.write(f"user      {user}\npassword  {password}\n")
     elif part is Part.GRAFANA:
         sys.stderr.write("user and password: add --show-password\n")
@@ -67,7 +67,7 @@ def access(
             sys.stdout.write(f"{url}\n")
         open_browser(target.urls[0], browser=browser)
         return
-    forward_port(acting, target, port, browser=browser)
+    forward_port(acting_host, target, port, browser=browser)
 
 
 def forward_port(host: "Host", access: "Access", port: int, *, browser: bool) -> None:

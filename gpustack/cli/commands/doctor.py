@@ -63,11 +63,11 @@ NamesOption = Annotated[
 
 STATIC_RECORDING = "A recording never changes."
 PAST_RECORDING = "A recording is of hosts as they were; only hosts can be changed."
-WATCH_READS = "--watch is read-only."
-JUDGES = "It decides the exit status of a diagnosis."
-SELECTS = "They select what is reported. For the fix of one root cause name it: gpustack doctor --fix ID."
-COMPLETE = "Metrics of a part would say that there are no other findings."
-FORMATS = "--fix and --undo support -o human and -o json only."
+WATCH_REASON = "--watch is read-only."
+STATUS_REASON = "It decides the exit status of a diagnosis."
+SELECTION_REASON = "They select what is reported. For the fix of one root cause name it: gpustack doctor --fix ID."
+METRICS_REASON = "Metrics of a part would say that there are no other findings."
+FORMAT_REASON = "--fix and --undo support -o human and -o json only."
 
 
 @dataclass
@@ -181,7 +181,7 @@ def refuse_invalid_options(
             watch and changes,
             "invalid-options",
             "--watch is mutually exclusive with --fix and --undo.",
-            WATCH_READS,
+            WATCH_REASON,
             help_command,
         ),
         (
@@ -202,7 +202,7 @@ def refuse_invalid_options(
             changes and strict,
             "invalid-options",
             "--strict is mutually exclusive with --fix and --undo.",
-            JUDGES,
+            STATUS_REASON,
             help_command,
         ),
         (fix and undo, "invalid-options", "--fix and --undo are mutually exclusive.", "", help_command),
@@ -213,7 +213,7 @@ def refuse_invalid_options(
             read_only,
             fix_command.extend(*([fault] if fault else [])),
         ),
-        (changes and session.output not in ("human", "json"), "invalid-options", FORMATS, "", help_command),
+        (changes and session.output not in ("human", "json"), "invalid-options", FORMAT_REASON, "", help_command),
         (
             session.yes and not changes,
             "invalid-options",
@@ -231,7 +231,7 @@ def refuse_invalid_options(
 def refuse_part(metrics: Path | None, changes: object, part: object) -> None:
     """Raise UsageError where only a part is reported, and all of it is needed."""
     if part and (changes or metrics):
-        option, reason = ("--fix and --undo", SELECTS) if changes else ("--metrics", COMPLETE)
+        option, reason = ("--fix and --undo", SELECTION_REASON) if changes else ("--metrics", METRICS_REASON)
         message = f"--limit and --only are mutually exclusive with {option}."
         raise UsageError("invalid-options", message, reason, Command("gpustack", "doctor", "--help"))
 

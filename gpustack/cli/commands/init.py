@@ -37,8 +37,8 @@ def init(
             "init-missing-dir", "The directory of the new inventory is missing.", "", Command("gpustack", "init", "DIR")
         )
     texts = {directory / path: text for path, text in render_example().items()}
-    if present := [str(path) for path in texts if os.path.exists(path)]:  # noqa: PTH110 - it is False for a name too long
-        reason = "\n".join(f"{path} exists" for path in present)
+    if existing_files := [str(path) for path in texts if os.path.exists(path)]:  # noqa: PTH110 - it is False for a name too long
+        reason = "\n".join(f"{path} exists" for path in existing_files)
         raise UsageError(
             "init-exists", f"Nothing was written to {directory}.", reason, Command("gpustack", "init", "ANOTHER-DIR")
         )

@@ -64,10 +64,10 @@ def serve(
         from gpustack.serve.latest import LatestMoment
         from gpustack.serve.moment import read_moment
 
-        latest = LatestMoment(lambda: read_moment(prometheus), options.parse_duration(interval))
-        server = open_server(host, port, latest, access_log=access_log, hosts=allow_host or ())
+        latest_moment = LatestMoment(lambda: read_moment(prometheus), options.parse_duration(interval))
+        server = open_server(host, port, latest_moment, access_log=access_log, hosts=allow_host or ())
         with stop_signals() as signals, server.run_server():
-            begin_service(server, latest, quiet=session.quiet)
+            begin_service(server, latest_moment, quiet=session.quiet)
             signals.get()
 
 

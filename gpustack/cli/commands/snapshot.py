@@ -111,14 +111,14 @@ def pseudonymize(snapshot: "Snapshot") -> "Snapshot":
     from gpustack.doctor.diagnose import diagnose, list_probes
     from gpustack.rollout.anonymize import anonymize
 
-    anonymous, pseudonyms = anonymize(snapshot, list_probes())
+    anonymous_snapshot, pseudonyms = anonymize(snapshot, list_probes())
     if pseudonyms.unchanged_names:
         sys.stderr.write(f"a word that gpustack itself uses stays: {', '.join(pseudonyms.unchanged_names)}\n")
-    before, after = ([root.id for root in diagnose(version).roots] for version in (snapshot, anonymous))
+    before, after = ([root.id for root in diagnose(version).roots] for version in (snapshot, anonymous_snapshot))
     if before != after:
         roots = [", ".join(ids) or "no root cause" for ids in (before, after)]
         sys.stderr.write(f"with pseudonyms the diagnosis differs: {roots[1]} instead of {roots[0]}\n")
-    return anonymous
+    return anonymous_snapshot
 
 
 def format_name(cluster: str, time: datetime) -> str:

@@ -40,12 +40,12 @@ def parse_budgets(texts: list[str]) -> dict[str, Decimal]:
     """Parse the budgets of --budget by namespace. Raise BadParameter that names every invalid text."""
     budgets, wrong = {}, []
     for text in texts:
-        name, equals, amount = text.partition("=")
+        name, separator, amount = text.partition("=")
         try:
             budgets[name] = Decimal(amount)
         except InvalidOperation:
-            equals = ""
-        if not (name and equals and budgets[name].is_finite() and budgets[name] >= 0):
+            separator = ""
+        if not (name and separator and budgets[name].is_finite() and budgets[name] >= 0):
             wrong.append(text)
     if wrong:
         raise options.refuse_value("--budget", ", ".join(wrong), "NAMESPACE=AMOUNT, such as team-a=1000")

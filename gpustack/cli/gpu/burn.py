@@ -72,10 +72,10 @@ def burn(
     from gpustack.proof.inventory import gather_offers
 
     snapshot, uuids = session.gather(hosts, PROBES), split_words(gpu)
-    idle = find_idle(snapshot, split_words(session.node))
+    idle_engines = find_idle(snapshot, split_words(session.node))
     metric, limit = load.field.name, limits.max_temperature
     with open_watcher(hosts, metric, limit, session.report, blind=limits.blind) as watcher:
-        engines = choose_nodes(idle, uuids, watcher, several=bool(session.node))
+        engines = choose_nodes(idle_engines, uuids, watcher, several=bool(session.node))
         task = Task(snapshot, load, seconds, uuids, watcher)
         change, _ = run_work(session, snapshot, engines, task.operation, act=task.run)
     return task.judge(change, engines, gather_offers(hosts, session.report))

@@ -148,14 +148,14 @@ def check_exporter(
         from gpustack.metrics.web import Web
 
         web = Web(Source(url, token, certificate=certificate, ca=ca).build_access())
-        first, later, seconds = fetch_page(web), None, 0.0
+        first_page, second_page, seconds = fetch_page(web), None, 0.0
         if interval:
             seconds = options.parse_duration(interval)
             session.report(Event("waiting", url, f"is asked again in {format_duration(seconds)}"))
             time.sleep(seconds)
-            later = fetch_page(web)
+            second_page = fetch_page(web)
 
-    return judge_exporter(url, first, later, seconds, list_readers(), node_names=node_names)
+    return judge_exporter(url, first_page, second_page, seconds, list_readers(), node_names=node_names)
 
 
 def parse_labels(words: list[str]) -> dict[str, str]:

@@ -59,8 +59,10 @@ def diag(
         else None,
     )
     answered_nodes = {reply.node for reply in replies}
-    unread = {ending.node: ending.reason for ending in change.endings if ending.node not in answered_nodes}
-    diagnostic = replace(judge_level(level, replies, unread), seconds=change.seconds, stop_reason=change.stop_reason)
+    missing_reasons = {ending.node: ending.reason for ending in change.endings if ending.node not in answered_nodes}
+    diagnostic = replace(
+        judge_level(level, replies, missing_reasons), seconds=change.seconds, stop_reason=change.stop_reason
+    )
     if level > 1:
         diagnostic = add_losses(diagnostic, *compare_offers(engines, gather_offers(hosts, session.report)))
     record_diagnostic(session, snapshot, () if diagnostic.stop_reason else diagnostic.passed_nodes)

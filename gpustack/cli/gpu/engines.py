@@ -64,8 +64,8 @@ def open_for_query(session: QuerySession) -> "Engines":
         from gpustack.rollout.run import open_locked_run
 
         try:
-            if silent := find_silent_planes(snapshot):
-                names = ", ".join(host.name for host in silent)
+            if silent_planes := find_silent_planes(snapshot):
+                names = ", ".join(host.name for host in silent_planes)
                 raise LockedError("lock-unreached", f"The lock on {names} cannot be taken.")
             with open_locked_run(hosts, "gpu", choose_engine_places(snapshot, ()), session.report) as run:
                 restorations = make_change(session, run, engines, yes=True).revert_overdue()

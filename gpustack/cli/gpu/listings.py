@@ -33,8 +33,8 @@ def declare_listing(app: typer.Typer, path: str, subject: "Topic", text: str) ->
 
     show_listing.__doc__ = text
     examples = (f"gpustack gpu {path} -i mycluster", f"gpustack gpu {path} -i mycluster --node gpu1 -o json")
-    name, short = path.rsplit(maxsplit=1)[-1], text.split("\n", maxsplit=1)[0]
-    declare_command(app, *examples, result=LISTING, name=name, short=short)(show_listing)
+    name, short_text = path.rsplit(maxsplit=1)[-1], text.split("\n", maxsplit=1)[0]
+    declare_command(app, *examples, result=LISTING, name=name, short=short_text)(show_listing)
 
 
 declare_listing(groups, "group list", "groups", "List the groups of host engines, and the GPUs in them.")

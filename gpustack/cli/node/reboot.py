@@ -87,9 +87,9 @@ def reboot(
     question = f"Reboot {hosts_text}{', one after the other' if len(plan.targets) > 1 else ''}?"
     repeat = [*words, *(["--if-required"] if required else []), *list_pod_words(ended_pods), *times.list_words()]
     require_agreement(session, plan.snapshot, question, repeat)
-    began = time.monotonic()
+    start_time = time.monotonic()
     names = [target.drain.host for target in plan.targets if target.drain.host]
     rolling = RollingReboot(
         hosts, lambda: open_node_run(session, plan.snapshot, words, names), times.build_waits(), ended_pods
     )
-    return RebootResult(plan, rolling.run(plan), time.monotonic() - began)
+    return RebootResult(plan, rolling.run(plan), time.monotonic() - start_time)

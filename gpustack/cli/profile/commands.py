@@ -98,14 +98,14 @@ def analyze(
         raise UsageError(
             "profile-file", "A file has its own GPUs.", "--pod, --node and --gpu choose those of Prometheus."
         )
-    idle = read_profile(baseline) if baseline else None
+    baseline_profile = read_profile(baseline) if baseline else None
     if file:
         profile = read_profile(file, cut=True)
     else:
         seconds, (selection, subject) = options.parse_duration(lookback), select(pod, node, gpu)
         with session.open_prometheus(source) as prometheus:
             profile = read_last(prometheus, selection, subject, seconds)
-    return analyze_profile(profile, limits, workload.value if workload else None, idle)
+    return analyze_profile(profile, limits, workload.value if workload else None, baseline_profile)
 
 
 declare_command(

@@ -89,11 +89,11 @@ class Origins:
         """Find the file and line of a host's variable. Return all that are possible where it cannot be known which one
         wins."""
         settings = [setting for setting in self.list_settings(name) if self.is_setting_of(setting, host)]
-        likely = [setting for setting in settings if setting.holds(value)]
-        if not likely and self.opaque_files:
+        matches = [setting for setting in settings if setting.holds(value)]
+        if not matches and self.opaque_files:
             return (*(setting.locate_key() for setting in settings[-1:]), *map(str, self.opaque_files))
-        likely = likely or settings
-        return tuple(dict.fromkeys(setting.locate_key() for setting in likely if setting.level == likely[-1].level))
+        matches = matches or settings
+        return tuple(dict.fromkeys(setting.locate_key() for setting in matches if setting.level == matches[-1].level))
 
     def classify_file(self, source: Path, path: Path) -> tuple[str, str]:
         """Return level and owner of a file of variables, no level for a file of the inventory itself, and no owner for
@@ -101,8 +101,8 @@ class Origins:
         base = locate_inventory_dir(source)
         kind, *parts = path.relative_to(base).parts
         if kind not in VARIABLES or not parts:
-            ignored = path != source and is_ignored((kind, *parts))
-            return (LEVELS[0] if ignored else ""), ""
+            is_file_ignored = path != source and is_ignored((kind, *parts))
+            return (LEVELS[0] if is_file_ignored else ""), ""
         owner = path.stem if len(parts) == 1 and path.suffix in ENDINGS else parts[0]
         folder = base / kind / owner
         # The first of NAME, NAME.yml, NAME.yaml and NAME.json is read alone.

@@ -61,8 +61,8 @@ def read_dashboard(path: Path) -> tuple[Dashboard | None, list[Complaint]]:
         wrong.append(build_complaint(path, "uid", repr(uid), "at most 40 letters, digits, - and _, or none"))
     if board.get("__elements"):
         wrong.append(build_complaint(path, "__elements", "library panels", "panels that stand in the file"))
-    portable = {key: value for key, value in board.items() if key not in FOREIGN} | {"uid": uid}
-    text = dump_json(fill_inputs(portable, inputs, collect_variables(board)), separators=(",", ":"))
+    portable_board = {key: value for key, value in board.items() if key not in FOREIGN} | {"uid": uid}
+    text = dump_json(fill_inputs(portable_board, inputs, collect_variables(board)), separators=(",", ":"))
     if len(text) > LARGEST:
         wrong.append(build_complaint(path, "", f"{len(text)} bytes", f"at most {LARGEST}"))
     return (None if wrong else Dashboard(name, str(uid), str(title), text)), wrong

@@ -35,8 +35,8 @@ def locate_spec_key(origins: Origins, local_spec: Path, key: str, *, is_stated: 
         return settings[-1].locate_key(key.removeprefix(KEY).lstrip("."))
     if is_stated and origins.source and origins.source.exists():
         return " or ".join(map(str, origins.opaque_files or [origins.source]))
-    usual = locate_inventory_dir(origins.source) / "group_vars/all/gpustack.yml" if origins.source else local_spec
-    return str(usual)
+    path = locate_inventory_dir(origins.source) / "group_vars/all/gpustack.yml" if origins.source else local_spec
+    return str(path)
 
 
 def find_misplaced_specs(origins: Origins) -> list[Complaint]:

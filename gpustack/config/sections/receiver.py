@@ -184,11 +184,11 @@ def judge_receiver(
     present_keys = {name for name in SETTINGS if getattr(receiver, name)} | (
         {"secret_file"} if receiver.secret else set()
     )
-    optional = {"user", "secret_file"} if receiver.type == "email" else set()
+    optional_settings = {"user", "secret_file"} if receiver.type == "email" else set()
     for name in REQUIRED_SETTINGS[receiver.type]:
         if name not in present_keys:
             yield build_complaint(file, place, name, f"nothing, with type {receiver.type}", WORDS[name])
-    for name in sorted(present_keys - {*REQUIRED_SETTINGS[receiver.type], *optional}):
+    for name in sorted(present_keys - {*REQUIRED_SETTINGS[receiver.type], *optional_settings}):
         types = [kind for kind, settings in REQUIRED_SETTINGS.items() if name in settings] or ["email"]
         actual, rule = f"a setting without effect, with type {receiver.type}", f"nothing, or type {' or '.join(types)}"
         yield build_complaint(file, place, name, actual, rule)
