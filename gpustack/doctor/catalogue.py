@@ -29,16 +29,16 @@ def build_layer(name: str, content: Mapping[str, Any]) -> Layer:
     """Build a layer from the content of its file. Raise ValueError (pydantic's too) for unknown keys and entries."""
     from pydantic import TypeAdapter
 
-    if odd := set(content) - KEYS:
-        raise ValueError(f"{name}: unknown keys {sorted(odd)}")
+    if unknown_keys := set(content) - KEYS:
+        raise ValueError(f"{name}: unknown keys {sorted(unknown_keys)}")
     faults = validate_entries(Fault, name, content.get("faults", ()))
     states = validate_entries(State, name, [{"id": id, **entry} for id, entry in content.get("states", {}).items()])
     groups = TypeAdapter(tuple[Group, ...]).validate_python(content.get("correlated", ()), extra="forbid")
     conditions, pairs = content.get("graph_conditions", {}), content.get("graph_pairs", {})
     edges = tuple(parse_edges(content.get("graph", ()), conditions, pairs))
-    conditional = {edge.id for edge in edges if edge.condition}
-    odd = (set(conditions) - conditional) | (set(pairs) - {edge.id for edge in edges})
-    return Layer(name, faults, states, edges, groups, tuple(sorted(odd)))
+    conditional_ids = {edge.id for edge in edges if edge.condition}
+    unknown_ids = (set(conditions) - conditional_ids) | (set(pairs) - {edge.id for edge in edges})
+    return Layer(name, faults, states, edges, groups, tuple(sorted(unknown_ids)))
 
 
 def validate_entries(kind: type[Entry], layer: str, entries: Iterable[Mapping[str, Any]]) -> tuple[Entry, ...]:

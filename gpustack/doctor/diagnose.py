@@ -29,9 +29,9 @@ from gpustack.doctor.verdict import build_verdict
 from gpustack.rollout.plan import Plan, StepState, plan
 from gpustack.steps import PROBES, STEPS
 
-ANYWHERE = ("host", "gpu-host")
+HOST_LAYERS = ("host", "gpu-host")
 """Layers whose faults a host without Kubernetes can have as well."""
-LASTING: tuple[Kind, ...] = (
+LASTING_KINDS: tuple[Kind, ...] = (
     "access-refused",
     "kernel-limit",
     "node-uncovered",
@@ -131,7 +131,7 @@ def select_own_answers(state: AbnormalState) -> set[tuple[str, str]]:
 def limit_severity(state: AbnormalState, starts: Collection[Start], snapshot: Snapshot) -> AbnormalState:
     """Return a broken state as a risk where one of its hosts is starting: it may work in a moment. What does not
     pass with a start stays broken."""
-    if state.severity != "broken" or state.kind in LASTING:
+    if state.severity != "broken" or state.kind in LASTING_KINDS:
         return state
     hosts = [location for location in state.locations if location != CLUSTER]
     return replace(state, severity="risk") if select_starts(starts, hosts, snapshot) else state
@@ -173,8 +173,8 @@ def find_locations(graph: Graph, id: str, snapshot: Snapshot) -> tuple[str, ...]
     hosts = snapshot.inventory.hosts
     if of_cluster:
         return (CLUSTER,) if snapshot.inventory.cluster_hosts else ()
-    anywhere = all(subject.layer in ANYWHERE for subject in subjects)
-    return tuple(host.name for host in hosts if anywhere or not host.standalone)
+    is_host_fault = all(subject.layer in HOST_LAYERS for subject in subjects)
+    return tuple(host.name for host in hosts if is_host_fault or not host.standalone)
 
 
 def judge_by_steps(graph: Graph, step_plan: Plan) -> Iterator[Judgement]:

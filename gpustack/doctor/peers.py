@@ -14,8 +14,8 @@ def group_peers(root: Finding, judgements: Judgements) -> tuple[Peers, ...]:
     by_words: dict[str, list[str]] = {}
     for judgement in filter_judgements(judgements, "ok"):
         if judgement.id == root.id and judgement.result:
-            same = first.result is not None and first.result.subject == judgement.result.subject
-            by_words.setdefault(judgement.result.actual if same else str(judgement.result), []).append(
+            is_same = first.result is not None and first.result.subject == judgement.result.subject
+            by_words.setdefault(judgement.result.actual if is_same else str(judgement.result), []).append(
                 judgement.location
             )
     groups = [Peers(tuple(hosts), words) for words, hosts in by_words.items()]

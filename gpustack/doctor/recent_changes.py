@@ -114,8 +114,8 @@ def list_object_changes(snapshot: Snapshot, first: datetime, last: datetime) -> 
                 minute = int(write.written_at.timestamp()) // MINUTE
                 groups.setdefault((write.manager, minute), {})[f"{kind} {write.name}"] = write
     for (manager, _), writes in groups.items():
-        newest = max(write.written_at for write in writes.values())
-        seconds_ago = max(int((snapshot.started_at - newest).total_seconds()), 0)
+        newest_time = max(write.written_at for write in writes.values())
+        seconds_ago = max(int((snapshot.started_at - newest_time).total_seconds()), 0)
         yield RecentChange(CLUSTER, seconds_ago, f"{manager} wrote {shorten_names(sorted(writes))}")
 
 
@@ -140,8 +140,8 @@ def list_changes(snapshot: Snapshot, location: str, parts: Sequence[Part]) -> It
             yield RecentChange(location, max(times.current_time - started_at, 0), f"{part.unit} started")
         for path, written_at in times.modified_files:
             if path.startswith(part.files) and not path.startswith(MANIFEST_PREFIX):
-                late = f", after {part.unit} had started" if started_at is not None and started_at < written_at else ""
-                yield RecentChange(location, max(times.current_time - written_at, 0), f"{path} written{late}")
+                delay = f", after {part.unit} had started" if started_at is not None and started_at < written_at else ""
+                yield RecentChange(location, max(times.current_time - written_at, 0), f"{path} written{delay}")
 
 
 def find_fact(snapshot: Snapshot, probe: Probe[Fact], location: str) -> Fact | None:

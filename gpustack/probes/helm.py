@@ -86,7 +86,7 @@ def parse_helm_version(answer: Answer) -> str | None:
 
 def parse_releases(answer: Answer) -> tuple[Release, ...]:
     """Parse one revision for each release, sorted. Raise KeyError where a Secret of Helm lacks one of its labels."""
-    newest: dict[tuple[str, str], Release] = {}
+    newest_releases: dict[tuple[str, str], Release] = {}
     for entry in list_objects(answer):
         metadata = entry["metadata"]
         if not metadata["name"].startswith(RECORD):
@@ -104,9 +104,9 @@ def parse_releases(answer: Answer) -> tuple[Release, ...]:
             parse_value_digests(labels),
         )
         key = (release.namespace, release.name)
-        if key not in newest or newest[key].revision < release.revision:
-            newest[key] = release
-    return tuple(newest[key] for key in sorted(newest))
+        if key not in newest_releases or newest_releases[key].revision < release.revision:
+            newest_releases[key] = release
+    return tuple(newest_releases[key] for key in sorted(newest_releases))
 
 
 def parse_value_digests(labels: Mapping[str, str]) -> Mapping[str, str]:
@@ -145,11 +145,11 @@ def parse_hook_jobs(answer: Answer) -> tuple[HookJob, ...]:
     for entry in list_objects(answer):
         metadata, status = entry["metadata"], entry.get("status", {})
         if HOOK in (metadata.get("annotations") or {}):
-            done = any(
+            is_done = any(
                 condition["type"] == "Complete" and condition["status"] == "True"
                 for condition in status.get("conditions", ())
             )
-            hook_jobs.append(HookJob(metadata["name"], done, status.get("failed", 0)))
+            hook_jobs.append(HookJob(metadata["name"], is_done, status.get("failed", 0)))
     return tuple(hook_jobs)
 
 

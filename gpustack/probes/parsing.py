@@ -17,7 +17,7 @@ FACTORS = {
 """The factors of the suffixes of quantities (k8s.io/apimachinery/pkg/api/resource/suffix.go)."""
 QUANTITY = re.compile(rf"([0-9]{{1,18}})(?:({'|'.join(FACTORS)})|[eE]([0-9]{{1,2}}))?")
 # A document of kubeadm or crictl has a few KiB, and PyYAML reads about 50 KiB in a second.
-LONGEST = 64 * 1024
+MAX_LENGTH = 64 * 1024
 FLAGS = {"yes": True, "no": False}
 """Meanings of the words that scripts print. Another word raises KeyError, and so is no answer."""
 
@@ -62,8 +62,8 @@ def parse_yaml_mapping(text: str) -> dict[Any, Any]:
 
     No program that is asked writes aliases, and a few lines of them stand for a document of gigabytes.
     """
-    if len(text) > LONGEST:
-        raise ValueError(f"longer than {LONGEST} characters")
+    if len(text) > MAX_LENGTH:
+        raise ValueError(f"longer than {MAX_LENGTH} characters")
     document = parse_yaml(text)
     if not isinstance(document, dict):
         raise ValueError("not a mapping")

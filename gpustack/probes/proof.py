@@ -182,14 +182,14 @@ def parse_service(entry: Any) -> Service:
 
 def parse_ingress(entry: Any) -> Ingress:
     name, spec = entry["metadata"], entry["spec"]
-    safe = {host for tls in spec.get("tls", ()) for host in tls.get("hosts", ())}
+    tls_hosts = {host for tls in spec.get("tls", ()) for host in tls.get("hosts", ())}
     urls, service_names = [], dict[str, None]()
     for rule in spec.get("rules", ()):
         for path in rule.get("http", {}).get("paths", ()):
             if backend := path["backend"].get("service"):
                 service_names[backend["name"]] = None
                 host = rule.get("host", "")
-                urls.append(f"{'https' if host in safe else 'http'}://{host or '*'}{path.get('path', '/')}")
+                urls.append(f"{'https' if host in tls_hosts else 'http'}://{host or '*'}{path.get('path', '/')}")
     return Ingress(name["name"], name["namespace"], tuple(dict.fromkeys(urls)), tuple(service_names))
 
 

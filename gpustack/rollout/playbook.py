@@ -19,7 +19,7 @@ from gpustack.config.ansible.cfg import build_environment, read_ansible_cfg
 from gpustack.config.ansible.inventory_listing import build_ignore_pattern
 from gpustack.config.resources import locate_playbooks
 from gpustack.events import Event, Reporter
-from gpustack.probes.kubernetes.cluster_leftovers import TEMPORARY
+from gpustack.probes.kubernetes.cluster_leftovers import TEMPORARY_FOLDER
 from gpustack.rollout.plan import PlaybookRun, TaskFailure
 from gpustack.rollout.reaper import bind_program, is_lapsed, read_endless_expiry
 from gpustack.rollout.watcher import kill_all
@@ -260,7 +260,7 @@ def build_run_environment(folder: Path, path: str) -> dict[str, str]:
         # A moment without packets is no reason to leave a host. What a task began there goes on, and the scripts that
         # must not run twice at once keep a lock.
         **({} if cfg.ssh_retries else {"ANSIBLE_SSH_RETRIES": "2"}),
-        **({} if cfg.remote_tmp else {"ANSIBLE_REMOTE_TEMP": TEMPORARY}),
+        **({} if cfg.remote_tmp else {"ANSIBLE_REMOTE_TEMP": TEMPORARY_FOLDER}),
     }
     operator_environment = os.environ
     return {key: value for key, value in settings.items() if key in FIXED_VARIABLES or key not in operator_environment}

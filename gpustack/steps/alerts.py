@@ -110,9 +110,9 @@ def rules_loaded(view: View) -> Result | None:
     for loaded_group in view[RULE_GROUPS]:
         if loaded_group.file.startswith(list_files(view)):
             loaded_counts[loaded_group.name] += len(loaded_group.rules)
-    missing = [name for name, count in expected_counts.items() if loaded_counts[name] != count]
-    if missing:
-        return Result("rule groups in Prometheus", "all loaded", f"no {format_value(missing)}", passing=True)
+    missing_groups = [name for name, count in expected_counts.items() if loaded_counts[name] != count]
+    if missing_groups:
+        return Result("rule groups in Prometheus", "all loaded", f"no {format_value(missing_groups)}", passing=True)
     return None
 
 

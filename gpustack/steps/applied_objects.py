@@ -75,5 +75,5 @@ def list_field_paths(manifest: Any, path: Path = ()) -> Iterator[Path]:
     if not isinstance(manifest, dict) or not manifest or (path and path[-1] in ATOMIC_FIELDS):
         yield path
         return
-    for key, inner in manifest.items():
-        yield from list_field_paths(inner, (*path, key))
+    for key, value in manifest.items():
+        yield from list_field_paths(value, (*path, key))

@@ -89,10 +89,10 @@ def build_repository(view: View, name: str) -> Repository:
 def find_foreign_sources(view: View, name: str, repository: Repository) -> list[Source]:
     """Find sources for the same address in other files, with any suite."""
     managed_file, arch = f"sources.list.d/gpustack-{name}.sources", view[OS].arch
-    foreign = (candidate for candidate in view[SOURCES].sources if candidate.file != managed_file)
+    foreign_sources = (candidate for candidate in view[SOURCES].sources if candidate.file != managed_file)
     return [
         source
-        for source in foreign
+        for source in foreign_sources
         if parse_address(source.uri.replace("$(ARCH)", arch)) == parse_address(repository.uri)
     ]
 

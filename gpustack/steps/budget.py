@@ -15,7 +15,7 @@ from gpustack.config.spec import Spec
 from gpustack.vocabulary import usage_series as series
 from gpustack.vocabulary.usage_series import format_series_label
 
-SPENDING = "gpustack:namespace_spending:per_hour"
+HOURLY_SPENDING = "gpustack:namespace_spending:per_hour"
 CLOCK = "gpustack:budget_clock:seconds"
 ALERT = "GpuBudgetExceeded"
 LOOKBACK = "1d"
@@ -28,7 +28,7 @@ def build_groups(spec: Spec) -> list[dict[str, Any]]:
         return []
     recording_rules = [
         {"record": CLOCK, "expr": "time()"},
-        {"record": SPENDING, "expr": build_spending_expression(spec)},
+        {"record": HOURLY_SPENDING, "expr": build_spending_expression(spec)},
     ]
     rule_groups: list[dict[str, Any]] = [
         {"name": "gpustack-spending", "interval": f"{series.INTERVAL}s", "rules": recording_rules}
@@ -54,9 +54,9 @@ def list_price_expressions(spec: Spec) -> Iterator[str]:
     pool = format_series_label(spec.capacity.pool_label) if spec.capacity.pool_label else ""
     for price in reversed(spec.cost.prices):
         model = f'{{modelName=~"{build_model_pattern(price.model)}"}}' if price.model else ""
-        alone = f" unless on (node) (count by (node) ({series.GPUS}) > 1)" if price.model else ""
+        exception = f" unless on (node) (count by (node) ({series.GPUS}) > 1)" if price.model else ""
         conditions = [
-            f"max by (node) (last_over_time({series.GPUS}{model}[{LOOKBACK}])) * 0 + {price.per_gpu_hour}{alone}"
+            f"max by (node) (last_over_time({series.GPUS}{model}[{LOOKBACK}])) * 0 + {price.per_gpu_hour}{exception}"
         ]
         conditions += (
             [f"on (node) max by (node) (kube_node_labels{{{pool}={quote_label_value(price.pool)}}})"]
@@ -86,14 +86,15 @@ def build_month_expression(spending: str) -> str:
     """Build the expression for the amount of this month, by namespace. The month of each hour is compared with the
     month of the moment of the evaluation."""
     hourly = f"sum_over_time({spending}[{series.HOUR}]) * {series.INTERVAL} / 3600"
-    present = f"month(vector(time() - 1)) == month({CLOCK} @ end())"
-    return f"sum by (namespace) (sum_over_time((\n  {hourly}\n  and on () ({present})\n)[31d:1h]))"
+    present_month = f"month(vector(time() - 1)) == month({CLOCK} @ end())"
+    return f"sum by (namespace) (sum_over_time((\n  {hourly}\n  and on () ({present_month})\n)[31d:1h]))"
 
 
 def build_alert(namespace: str, amount: Decimal, currency: str) -> Mapping[str, Any]:
+    spending = f"{HOURLY_SPENDING}{{namespace={quote_label_value(namespace)}}}"
     return {
         "alert": ALERT,
-        "expr": f"{build_month_expression(f'{SPENDING}{{namespace={quote_label_value(namespace)}}}')} > {amount}",
+        "expr": f"{build_month_expression(spending)} > {amount}",
         "for": "0m",
         "keep_firing_for": "1h",
         "labels": {"severity": "warning"},

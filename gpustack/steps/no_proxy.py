@@ -20,17 +20,17 @@ def describe_missing_exceptions(snapshot: Snapshot) -> str:
     inventory = snapshot.inventory
     if inventory.spec.proxy is None:
         return ""
-    entries, missing = list_no_proxy(inventory), []
+    entries, missing_exceptions = list_no_proxy(inventory), []
     for host in inventory.cluster_hosts:
         with suppress(FactUnavailable):
             address = find_node_address(View(snapshot, host.name))
             if not is_exempt(address, entries):
-                missing.append(f"{address} of {host.name}")
-    if not missing:
+                missing_exceptions.append(f"{address} of {host.name}")
+    if not missing_exceptions:
         return ""
     return (
-        f"NO_PROXY lacks {', '.join(missing)}: containerd, the kubelet and Alertmanager ask the proxy for what is at "
-        f"such an address. Set {KEY} of the host, or name the network in proxy.no_proxy (docs/secrets.md)"
+        f"NO_PROXY lacks {', '.join(missing_exceptions)}: containerd, the kubelet and Alertmanager ask the proxy for "
+        f"what is at such an address. Set {KEY} of the host, or name the network in proxy.no_proxy (docs/secrets.md)"
     )
 
 

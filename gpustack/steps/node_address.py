@@ -52,7 +52,9 @@ def describe_conflict(view: View) -> str:
 
 def list_reported_addresses(view: View) -> list[str]:
     """List the addresses of the host's interfaces by its own account, without those of the loopback interface."""
-    return [address for local in view[ADDRESSES].values() for address in local if not address.startswith(LOOPBACK)]
+    return [
+        address for addresses in view[ADDRESSES].values() for address in addresses if not address.startswith(LOOPBACK)
+    ]
 
 
 def find_unconfirmed_hosts(snapshot: Snapshot) -> Sequence[tuple[str, str]]:

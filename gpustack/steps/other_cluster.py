@@ -17,7 +17,11 @@ def find_foreign_servers(view: View) -> tuple[str, ...]:
         extract_name(resolve_endpoint(view.snapshot.inventory)),
         *(name for host in planes for name in host.identifiers),
     }
-    names |= {address for local in view[ADDRESSES].values() for address in local} if view.host.control_plane else set()
+    names |= (
+        {address for addresses in view[ADDRESSES].values() for address in addresses}
+        if view.host.control_plane
+        else set()
+    )
     return tuple(server for server in view[LEFTOVERS].servers if extract_name(server) not in names)
 
 

@@ -33,13 +33,13 @@ from gpustack.steps.step import Step
 def node_joined(view: View) -> Result | None:
     """The host has joined: its kubelet has credentials for this cluster."""
     files, expected_server = view[FILES], f"https://{resolve_endpoint(view.snapshot.inventory)}"
-    foreign = next((server for server in files.servers.values() if server != expected_server), "")
+    foreign_server = next((server for server in files.servers.values() if server != expected_server), "")
     if not files.lacks(ADMIN) or not files.lacks(CA_KEY):
-        foreign = "a control plane on this host"
-    if foreign:
+        foreign_server = "a control plane on this host"
+    if foreign_server:
         reset_command = build_reset_command(view, foreign=True, note="takes the host out of the cluster it is in")
-        hint = FIXED_HINT if foreign == find_made_server(view) else reset_command
-        return Result("cluster of this host", expected_server, foreign, cure="operator", hint=hint)
+        hint = FIXED_HINT if foreign_server == find_made_server(view) else reset_command
+        return Result("cluster of this host", expected_server, foreign_server, cure="operator", hint=hint)
     if not files.lacks(KUBELET_CONF):
         return None
     return Result("worker", "joined", "nothing" if files.lacks(BOOTSTRAP) else "an interrupted join")
@@ -86,8 +86,8 @@ def pod_network(view: View) -> Result | None:
 
 def leftovers(view: View) -> Result | None:
     """The host has no file with a token left."""
-    remaining = [path for path in (JOIN, BOOTSTRAP) if path in view[FILES].modes]
-    return expect("join token files", "none", ", ".join(remaining) or "none")
+    remaining_files = [path for path in (JOIN, BOOTSTRAP) if path in view[FILES].modes]
+    return expect("join token files", "none", ", ".join(remaining_files) or "none")
 
 
 STEP = Step(

@@ -21,14 +21,14 @@ def find_stopped_workloads(
 ) -> Result | None:
     """Find which of the named workloads are missing, scaled to 0 or not running, in this order."""
     expected_names, workloads = list(names), {**deployments, **daemon_sets}
-    if missing := [name for name in expected_names if name not in workloads]:
-        return Result(subject, "all present", f"no {format_value(missing)}")
+    if missing_names := [name for name in expected_names if name not in workloads]:
+        return Result(subject, "all present", f"no {format_value(missing_names)}")
     # A DaemonSet that nobody has looked at yet wants no pod either: that one is on its way.
-    if idle := [name for name in expected_names if name in deployments and not deployments[name].desired_pods]:
-        return Result(subject, "all running", f"{format_value(idle)} scaled to 0")
-    late = {name: workloads[name] for name in expected_names if not workloads[name].runs}
+    if idle_names := [name for name in expected_names if name in deployments and not deployments[name].desired_pods]:
+        return Result(subject, "all running", f"{format_value(idle_names)} scaled to 0")
+    late_workloads = {name: workloads[name] for name in expected_names if not workloads[name].runs}
     failures = [
         add_reason(f"{name} {workload.ready} of {workload.desired_pods}", workload.refusal)
-        for name, workload in late.items()
+        for name, workload in late_workloads.items()
     ]
     return Result(subject, "all running", format_value(failures), passing=True) if failures else None

@@ -1,6 +1,6 @@
 """Dashboard of cost: allocated GPUs times the prices of the spec, as `gpustack cost report` has them."""
 
-from gpustack.steps.budget import SPENDING, build_month_expression
+from gpustack.steps.budget import HOURLY_SPENDING, build_month_expression
 from gpustack.vocabulary import usage_series as series
 from scripts.values.grafana import (
     Panel,
@@ -13,7 +13,7 @@ from scripts.values.grafana import (
     render_dashboard,
 )
 
-SPENDING_SERIES = f'{SPENDING}{{namespace=~"$namespace"}}'
+SPENDING_SERIES = f'{HOURLY_SPENDING}{{namespace=~"$namespace"}}'
 NO_PRICES = "the spec has no cost.prices"
 PER_HOUR = f"{series.INTERVAL} / 3600"
 
@@ -76,6 +76,6 @@ def render_cost() -> str:
         "gpustack-gpu-cost",
         "GPU cost",
         "Allocated GPUs times the prices of the spec, by namespace.",
-        [build_variable("namespace", "Namespace", SPENDING)],
+        [build_variable("namespace", "Namespace", HOURLY_SPENDING)],
         [*(build_heading("All"), *build_current_panels()), *(build_heading("Whose"), *build_owner_panels())],
     )

@@ -94,7 +94,7 @@ def read_rules(name: str) -> list[dict[str, Any]]:
 def read_recorded() -> dict[str, bool]:
     """Read for each recorded name whether it is a counter, by its last part; names that a spec with prices adds
     included."""
-    names = [rule["record"] for rule in read_rules("gpu-recording.yaml")] + [budget.SPENDING, budget.CLOCK]
+    names = [rule["record"] for rule in read_rules("gpu-recording.yaml")] + [budget.HOURLY_SPENDING, budget.CLOCK]
     return {name: name.endswith("total") for name in names}
 
 

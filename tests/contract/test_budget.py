@@ -36,8 +36,12 @@ def check_rules(folder: Path, spec: Spec, series: dict[str, str], *probes: dict[
 
 
 def expect_spending(namespace: str, amount: float, eval_time: str) -> dict[str, Any]:
-    samples = [{"labels": f'{budget.SPENDING}{{namespace="{namespace}"}}', "value": amount}]
-    return {"expr": f'{budget.SPENDING}{{namespace="{namespace}"}}', "eval_time": eval_time, "exp_samples": samples}
+    samples = [{"labels": f'{budget.HOURLY_SPENDING}{{namespace="{namespace}"}}', "value": amount}]
+    return {
+        "expr": f'{budget.HOURLY_SPENDING}{{namespace="{namespace}"}}',
+        "eval_time": eval_time,
+        "exp_samples": samples,
+    }
 
 
 def test_the_last_price_that_fits_counts(tmp_path: Path) -> None:

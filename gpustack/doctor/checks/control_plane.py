@@ -20,7 +20,7 @@ from gpustack.probes.network.addresses import ADDRESSES
 
 ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - the address of a program that listens everywhere
 # Seconds. A run that was shorter counts as flapping, after two starts.
-RECENT = 600
+RECENT_TIME = 600
 # Seconds after which clients of the API server run again: the kubelet starts them after 5 minutes at most.
 RESTART_LIMIT = 300
 
@@ -109,12 +109,12 @@ def address_lost(view: View) -> Result:
 @check("node-ip-changed -> st-service-ip-broken", MANIFEST_ADDRESSES, ADDRESSES)
 def address_of_api_lost(view: View) -> Result:
     api = view[MANIFEST_ADDRESSES].api
-    lost = bool(api) and api not in list_local_addresses(view)
+    is_lost = bool(api) and api not in list_local_addresses(view)
     return Result(
         "address of the API",
         "not assigned to this host",
-        f"{api} {'not ' if lost else ''}assigned" if api else "none on this host",
-        ok=not lost,
+        f"{api} {'not ' if is_lost else ''}assigned" if api else "none on this host",
+        ok=not is_lost,
     )
 
 
@@ -125,14 +125,16 @@ def calls_through_proxy(view: View) -> Result:
     if api_proxy is None or not api_proxy.is_set:
         return build_ok_result(subject, "no API server on this host" if api_proxy is None else "no proxy")
     spec = view.spec.kubernetes
-    lacking = [str(net) for net in (spec.pod_cidr, spec.service_cidr) if not is_covered(net, api_proxy.no_proxy)]
+    uncovered_networks = [
+        str(net) for net in (spec.pod_cidr, spec.service_cidr) if not is_covered(net, api_proxy.no_proxy)
+    ]
     if not {".svc", "svc"} & set(api_proxy.no_proxy):
-        lacking.append(".svc")
+        uncovered_networks.append(".svc")
     return Result(
         subject,
         "pods, services and .svc",
-        f"no {format_value(lacking)}" if lacking else format_value(api_proxy.no_proxy),
-        ok=not lacking,
+        f"no {format_value(uncovered_networks)}" if uncovered_networks else format_value(api_proxy.no_proxy),
+        ok=not uncovered_networks,
     )
 
 
@@ -170,7 +172,7 @@ def flapping(view: View) -> Result:
         for name, start in view[STATIC_PODS].items()
         if start.attempt > 1
         and start.previous_lifetime is not None
-        and max(start.age, start.previous_lifetime) < RECENT
+        and max(start.age, start.previous_lifetime) < RECENT_TIME
         if not is_settled(name, start, view[STATIC_PODS].get("kube-apiserver"))
     }
     actual = format_value([f"{name}: {words}" for name, words in restarts.items()])
@@ -182,7 +184,7 @@ def is_settled(name: str, start: ComponentRun, api: ComponentRun | None) -> bool
     came back with the API server."""
     if not start.running:
         return False
-    leads = name in ("kube-controller-manager", "kube-scheduler")
+    is_elected = name in ("kube-controller-manager", "kube-scheduler")
     return start.age > 2 * (start.previous_lifetime or 0) or bool(
-        leads and api and api.running and start.age > api.age - RESTART_LIMIT
+        is_elected and api and api.running and start.age > api.age - RESTART_LIMIT
     )

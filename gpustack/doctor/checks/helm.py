@@ -77,19 +77,19 @@ def release_pending(view: View) -> Result:
     if view[RUNNING_HELMS]:
         return build_ok_result(subject, f"{format_releases(pending)}, with a Helm process running")
     doubts = {key: explain_pending(view, release) for key, release in pending.items()}
-    stuck = {key: release for key, release in pending.items() if not doubts[key]}
-    if not stuck:
+    stuck_releases = {key: release for key, release in pending.items() if not doubts[key]}
+    if not stuck_releases:
         raise FactUnavailable(
             format_value([f"{format_releases({key: release})}, {doubts[key]}" for key, release in pending.items()])
         )
     placeholders = build_names(
-        NAMESPACE=[release.namespace for release in stuck.values()],
-        RELEASE=[release.name for release in stuck.values()],
+        NAMESPACE=[release.namespace for release in stuck_releases.values()],
+        RELEASE=[release.name for release in stuck_releases.values()],
     )
     return Result(
         subject,
         "deployed, or being changed by a running Helm",
-        f"{format_releases(stuck)}, with no Helm process running",
+        f"{format_releases(stuck_releases)}, with no Helm process running",
         names=placeholders,
     )
 

@@ -103,14 +103,14 @@ def service_address(view: View) -> Result:
     api, service = view[API_PATHS]["api"], view[API_PATHS]["service"]
     if not api.connected and api.curl_rc:
         raise FactUnavailable(f"the API server itself is not reached: {api.reason}")
-    works = service.connected or service.curl_rc == 0
-    if not works:
+    is_working = service.connected or service.curl_rc == 0
+    if not is_working:
         require_settled_api(view)
     return Result(
         f"connection to {service.place}",
         "established",
-        "established" if works else service.reason or "none",
-        ok=bool(works),
+        "established" if is_working else service.reason or "none",
+        ok=bool(is_working),
     )
 
 

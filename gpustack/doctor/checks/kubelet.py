@@ -68,8 +68,8 @@ def judge_kubelet_unit(view: View) -> Result:
     if start is None or not view[LEFTOVERS].servers:
         return build_ok_result(subject, "not installed" if start is None else "the host is not in a cluster yet")
     actual = f"{start.active}, {start.file}, last result {start.result}"
-    rests = start.active in ("inactive", "failed") and (start.result == "success" or start.file != "enabled")
-    return Result(subject, "active, enabled", actual, ok=not rests)
+    is_resting = start.active in ("inactive", "failed") and (start.result == "success" or start.file != "enabled")
+    return Result(subject, "active, enabled", actual, ok=not is_resting)
 
 
 not_running = check("kubelet-not-running", START, LEFTOVERS)(judge_kubelet_unit)

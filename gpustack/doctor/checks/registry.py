@@ -15,9 +15,9 @@ from gpustack.probes.kubernetes.pods import STARTING_PODS, PendingPod, WaitingCo
 from gpustack.steps.own_node import find_node
 from gpustack.steps.platform_namespaces import list_platform_namespaces
 
-PULLING = {"ErrImagePull", "ImagePullBackOff", "RegistryUnavailable"}
+PULL_REASONS = {"ErrImagePull", "ImagePullBackOff", "RegistryUnavailable"}
 RATE = re.compile(r"toomanyrequests|429 Too Many Requests")
-ABSENT = re.compile(r": not found|manifest unknown|no matching manifest|name unknown")
+ABSENT_IMAGE = re.compile(r": not found|manifest unknown|no matching manifest|name unknown")
 FAILING = re.compile(
     r"(unexpected status|HTTP status)[^:]*(: | )\"?5[0-9][0-9]|50[0234] (Internal|Bad|Service|Gateway)"
 )
@@ -29,7 +29,9 @@ Pull = tuple[PendingPod, WaitingContainer]
 
 def list_waiting_pulls(view: View) -> list[Pull]:
     """List the containers that wait for their image, on all nodes."""
-    return [(pod, container) for pod in view[STARTING_PODS] for container in pod.waiting if container.reason in PULLING]
+    return [
+        (pod, container) for pod in view[STARTING_PODS] for container in pod.waiting if container.reason in PULL_REASONS
+    ]
 
 
 def is_platform_pull(view: View, pull: Pull) -> bool:
@@ -86,11 +88,11 @@ def registry_fails(view: View) -> Result:
     missing_pulls = [
         pull
         for pull in platform_pulls
-        if ABSENT.search(pull[1].message) and pull[0].namespace != view.spec.gpu.namespace
+        if ABSENT_IMAGE.search(pull[1].message) and pull[0].namespace != view.spec.gpu.namespace
     ]
-    failing = [pull for pull in platform_pulls if is_registry_failure(pull[1].message)]
-    if missing_pulls or failing:
-        return Result(subject, "available, with the image", format_pulls(missing_pulls or failing))
+    failing_pulls = [pull for pull in platform_pulls if is_registry_failure(pull[1].message)]
+    if missing_pulls or failing_pulls:
+        return Result(subject, "available, with the image", format_pulls(missing_pulls or failing_pulls))
     return build_ok_result(subject, "no failed pull of an image of gpustack")
 
 

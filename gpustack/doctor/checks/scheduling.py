@@ -20,7 +20,7 @@ from gpustack.steps.taint import TAINT
 LIFECYCLE = "node.kubernetes.io/"
 CORDON = f"{LIFECYCLE}unschedulable"
 CORDON_REASON = "were unschedulable"
-SHORT = re.compile(r"Insufficient ([\w-]+(?:[./][\w-]+)*)|Too many (pods)")
+SHORTAGE_REASON = re.compile(r"Insufficient ([\w-]+(?:[./][\w-]+)*)|Too many (pods)")
 # Reasons that the graph knows. Others are set by a person: a selector, an affinity, another taint.
 KNOWN_TAINT = re.compile(
     rf"untolerated taint \{{(node-role\.kubernetes\.io/control-plane|{LIFECYCLE}(?!unschedulable))"
@@ -39,7 +39,7 @@ def is_known_reason(view: View, reason: str) -> bool:
     purpose."""
     if CORDON_REASON in reason:
         return False
-    if SHORT.search(reason) or KNOWN_TAINT.search(reason):
+    if SHORTAGE_REASON.search(reason) or KNOWN_TAINT.search(reason):
         return True
     nodes = view[NODES] if UNNAMED_TAINT in reason else ()
     return any(map(list_lifecycle_taints, nodes)) or bool(nodes and all(TAINT in node.taints for node in nodes))
@@ -75,7 +75,9 @@ def pods_pending(view: View) -> Result:
 
 def list_shortages(view: View) -> list[tuple[UnscheduledPod, str]]:
     """List pods of the platform with each resource that is insufficient for them."""
-    return [(pod, name or pods) for pod in list_platform_pods(view) for name, pods in SHORT.findall(pod.reason)]
+    return [
+        (pod, name or pods) for pod in list_platform_pods(view) for name, pods in SHORTAGE_REASON.findall(pod.reason)
+    ]
 
 
 @check("insufficient-resources", UNSCHEDULED_PODS, NODES)
@@ -89,15 +91,15 @@ def insufficient(view: View) -> Result:
 @check("insufficient-resources guard", UNSCHEDULED_PODS, NODES, GPU_NODES)
 def in_use(view: View) -> Result:
     """Check that the insufficient resource exists. GPUs may be missing; other resources always exist."""
-    lacking = {subject for _, subject in list_shortages(view)}
+    scarce_resources = {subject for _, subject in list_shortages(view)}
     total = sum(node.allocatable for node in view[GPU_NODES])
-    if lacking - {GPU}:
-        return Result("insufficient resource", "CPU, memory or pods", format_value(lacking))
+    if scarce_resources - {GPU}:
+        return Result("insufficient resource", "CPU, memory or pods", format_value(scarce_resources))
     return Result(
         "allocatable GPUs",
         "1 or more, all in use",
-        f"{total}, insufficient: {format_value(lacking)}",
-        ok=not (lacking and total > 0),
+        f"{total}, insufficient: {format_value(scarce_resources)}",
+        ok=not (scarce_resources and total > 0),
     )
 
 

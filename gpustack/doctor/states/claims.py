@@ -7,7 +7,7 @@ from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.doctor.states.state import AbnormalState, Observer, Severity
-from gpustack.doctor.states.warning_events import DAWN, RECENT
+from gpustack.doctor.states.warning_events import EARLIEST_TIME, RECENT_TIME
 from gpustack.probes.kubernetes.unbound_claims import UNBOUND_CLAIMS
 from gpustack.probes.kubernetes.warning_events import CLAIM_WARNINGS, WarningEvent
 from gpustack.steps.platform_namespaces import list_platform_namespaces
@@ -20,7 +20,7 @@ def observe_claims(view: View) -> Iterator[AbnormalState]:
     warnings = {event.subject: event for event in sorted(events, key=find_time)}
     for claim in view[UNBOUND_CLAIMS]:
         warning = warnings.get(f"persistentvolumeclaim {claim}")
-        is_recent = bool(warning and warning.last_at and abs(view.started_at - warning.last_at) < RECENT)
+        is_recent = bool(warning and warning.last_at and abs(view.started_at - warning.last_at) < RECENT_TIME)
         if claim.lost or is_recent:
             words = f"{warning.reason}: {warning.message}" if warning else f"its volume {claim.volume} is gone"
             severity: Severity = "risk" if claim.namespace in list_platform_namespaces(view) else "note"
@@ -33,7 +33,7 @@ def observe_claims(view: View) -> Iterator[AbnormalState]:
 
 
 def find_time(event: WarningEvent) -> datetime:
-    return event.last_at or DAWN
+    return event.last_at or EARLIEST_TIME
 
 
 OBSERVERS = (Observer("claims", "Claims without a volume", observe_claims, (UNBOUND_CLAIMS, CLAIM_WARNINGS)),)

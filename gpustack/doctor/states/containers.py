@@ -27,7 +27,7 @@ from gpustack.probes.kubernetes.pod_states import (
     Container,
     PodState,
 )
-from gpustack.probes.kubernetes.pods import BEFORE
+from gpustack.probes.kubernetes.pods import START_REASONS
 from gpustack.probes.kubernetes.probe_failures import PROBE_FAILURES
 from gpustack.probes.kubernetes.warning_events import MOUNT_WARNINGS
 from gpustack.steps.platform_namespaces import list_platform_namespaces
@@ -39,7 +39,7 @@ LONG_START = timedelta(minutes=10)
 platform is that of NVIDIA's driver, of 1 to 2 GB."""
 SLOW_START = timedelta(minutes=2)
 """A container of the platform is started within this time; kubeadm gives the control plane four minutes."""
-RESTARTING = "CrashLoopBackOff"
+RESTART_REASON = "CrashLoopBackOff"
 """The kubelet's message beside this reason only says how long it waits, and in which pod."""
 ENDED_WELL = "Completed"
 OOM_REASON = "OOMKilled"
@@ -103,7 +103,7 @@ def list_states(view: View, pod: PodState) -> Iterator[AbnormalState]:
 
 def is_stopped(container: Container) -> bool:
     """Tell whether a container waits for another reason than a normal start, or ended with an error."""
-    if container.ready or container.started_at or container.reason in BEFORE:
+    if container.ready or container.started_at or container.reason in START_REASONS:
         return False
     return bool(container.reason) and container.reason != ENDED_WELL
 
@@ -144,7 +144,7 @@ def is_slow_to_start(view: View, container: Container) -> bool:
 def find_awaited(pod: PodState) -> Container | None:
     """Find the container for which a pod waits: an init container that runs, or else the first that was not started."""
     running_containers = (container for container in pod.containers if container.init and container.started_at)
-    created_containers = (container for container in pod.containers if container.reason in BEFORE)
+    created_containers = (container for container in pod.containers if container.reason in START_REASONS)
     if any(is_stopped(container) for container in pod.containers):
         return None
     return next(running_containers, None) or next(created_containers, None)
@@ -154,8 +154,8 @@ def describe_stop(container: Container) -> str:
     """Describe why a container does not run: how its last run ended, or the kubelet's reason and words."""
     if container.ended:
         return describe_end(container)
-    if container.reason == RESTARTING:
-        return f"{RESTARTING}: {describe_end(container)}"
+    if container.reason == RESTART_REASON:
+        return f"{RESTART_REASON}: {describe_end(container)}"
     return f"{container.reason}: {container.message.strip()}" if container.message else container.reason
 
 
@@ -186,14 +186,14 @@ def build_state(
     part = "init container" if container.init else "container"
     log = find_log(pod, container, kind)
     nodes = list_silent_nodes(view, [pod]) if kind == "container-not-ready" else ()
-    describe = Command("kubectl", "-n", pod.namespace, "describe", "pod", pod.name)
+    describe_command = Command("kubectl", "-n", pod.namespace, "describe", "pod", pod.name)
     return AbnormalState(
         kind,
         severity,
         (locate_node(view, pod.node),),
         (f"pod {pod}, {part} {container.name}",),
         message,
-        log.command if log and kind in ENDED_KINDS else describe,
+        log.command if log and kind in ENDED_KINDS else describe_command,
         onset,
         container.restarts,
         log=None if kind in ENDED_KINDS and has_words(container) else log,
@@ -206,10 +206,10 @@ def find_log(pod: PodState, container: Container, kind: Kind) -> ContainerLog | 
     """Find the log of the run that ended last, or that of a run that goes on where that is what is reported. Return
     None where there was no such run."""
     if kind in ENDED_KINDS:
-        exists, is_previous = container.exit_code is not None, not container.ended
+        has_log, is_previous = container.exit_code is not None, not container.ended
     else:
-        exists, is_previous = container.started_at is not None, False
-    return ContainerLog(pod.namespace, pod.name, container.name, is_previous) if exists else None
+        has_log, is_previous = container.started_at is not None, False
+    return ContainerLog(pod.namespace, pod.name, container.name, is_previous) if has_log else None
 
 
 def has_words(container: Container) -> bool:

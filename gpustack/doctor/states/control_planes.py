@@ -6,7 +6,7 @@ from dataclasses import replace
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.command import Command
-from gpustack.doctor.checks.etcd import MANY
+from gpustack.doctor.checks.etcd import SLOW_WRITE_LIMIT
 from gpustack.doctor.states.state import AbnormalState, Kind, Observer
 from gpustack.probes.control_plane.control_plane import LAST_LOGS, STATIC_PODS
 from gpustack.probes.control_plane.etcd import HEALTH, SLOW_REQUESTS
@@ -39,7 +39,7 @@ def observe_etcd(view: View) -> Iterator[AbnormalState]:
 def observe_writes(view: View) -> Iterator[AbnormalState]:
     """Observe an etcd many of whose writes waited for the disk for more than a second."""
     times = view[SLOW_REQUESTS].times
-    if times >= MANY:
+    if times >= SLOW_WRITE_LIMIT:
         message = f"{times} writes to its disk took too long (slow fdatasync) within 5 minutes"
         command = Command("crictl", "logs", "--since", "5m", "etcd")
         yield AbnormalState("etcd-slow", "risk", (view.location,), (f"etcd of {view.location}",), message, command)

@@ -10,7 +10,7 @@ from gpustack.doctor.states.state import AbnormalState, Observer, Severity
 from gpustack.probes.kubernetes.pod_states import FAILED_PODS, PENDING_PODS, PLATFORM_PODS, PodState
 
 POD_LISTS = (*PLATFORM_PODS, PENDING_PODS, FAILED_PODS)
-UNHEALTHY = "Unhealthy"
+UNHEALTHY_STATE = "Unhealthy"
 
 
 def observe_devices(view: View) -> Iterator[AbnormalState]:
@@ -27,7 +27,7 @@ def list_states(view: View, pod: PodState) -> Iterator[AbnormalState]:
     for container in pod.containers:
         if not container.devices:
             continue
-        is_unhealthy = any(device.endswith(UNHEALTHY) for device in container.devices)
+        is_unhealthy = any(device.endswith(UNHEALTHY_STATE) for device in container.devices)
         severity: Severity = "broken" if is_unhealthy and is_platform_pod(view, pod) else "note"
         yield AbnormalState(
             "device-unhealthy",

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from gpustack.ask.view import View
 from gpustack.command import Command
-from gpustack.doctor.checks.host.disk import FULL
+from gpustack.doctor.checks.host.disk import FULL_LIMITS
 from gpustack.doctor.states.state import AbnormalState, Observer
 from gpustack.probes.host.disk import DISK, Disk
 from gpustack.probes.host.noexec import NOEXEC
@@ -20,7 +20,7 @@ def observe_disks(view: View) -> Iterator[AbnormalState]:
 
 def describe_troubles(disk: Disk) -> dict[str, str]:
     """Describe by path what is wrong with its file system."""
-    least_space, least_inodes = FULL
+    least_space, least_inodes = FULL_LIMITS
     troubles = {
         path: f"{room.space} % of the space and {room.inodes} % of the inodes are free"
         for path, room in disk.rooms.items()

@@ -16,7 +16,7 @@ from gpustack.probes.host.disk import DISK
 from gpustack.probes.host.units import PLATFORM_UNITS
 from gpustack.probes.kernel.messages import MESSAGES, KernelMessage
 
-RECENT = timedelta(hours=1)
+RECENT_TIME = timedelta(hours=1)
 USUAL_BOOT = 120
 """Seconds after the boot within which drivers report what the firmware has otherwise."""
 CRITICAL = 2
@@ -57,7 +57,7 @@ def is_critical(message: KernelMessage) -> bool:
 
 
 def is_recent(view: View, message: KernelMessage) -> bool:
-    return abs(view.started_at - message.received_at) < RECENT
+    return abs(view.started_at - message.received_at) < RECENT_TIME
 
 
 def observe_kills(view: View) -> Iterator[AbnormalState]:

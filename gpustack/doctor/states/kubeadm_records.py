@@ -74,14 +74,14 @@ def observe_flags(view: View) -> Iterator[AbnormalState]:
     if not cluster:
         return
     for component, flags in view[COMPONENT_FLAGS].items():
-        further = read_further_flags(cluster, component)
-        foreign = [
+        further_flags = read_further_flags(cluster, component)
+        foreign_flags = [
             f"--{name}={value}" if value else f"--{name}"
             for name, value in flags.items()
-            if not is_known(component, name, value, further)
+            if not is_known(component, name, value, further_flags)
         ]
-        if foreign:
-            message = f"it has {format_value(foreign)}, which neither kubeadm nor its ClusterConfiguration sets: "
+        if foreign_flags:
+            message = f"it has {format_value(foreign_flags)}, which neither kubeadm nor its ClusterConfiguration sets: "
             message += "somebody edited the manifest, and the next kubeadm upgrade writes it again"
             command = Command("grep", "-e", "- --", f"/etc/kubernetes/manifests/{component}.yaml")
             yield build_state(view.location, "risk", f"static pod {component}", message, command)

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from gpustack.ask.view import View
 from gpustack.command import Command
-from gpustack.doctor.checks.host.disk import FULL
+from gpustack.doctor.checks.host.disk import FULL_LIMITS
 from gpustack.doctor.states.state import AbnormalState, Observer, Severity
 from gpustack.probes.host.limits import HOST_LIMITS, KernelLimit, LimitedUnit
 
 LEAST_LEFT = 12
 """The tasks or files that one more container may need: a shim starts about ten threads."""
-MUCH = 0.9
+RISK_SHARE = 0.9
 """The share of a limit from which on it is a risk."""
 
 
@@ -43,7 +43,7 @@ net/netfilter/nf_conntrack_core.c, net/core/neighbour.c, net/ipv4/tcp.c, opencon
 
 def observe_rooms(view: View) -> Iterator[AbnormalState]:
     for path, room in view[HOST_LIMITS].rooms.items():
-        if room.space < FULL[0] or room.inodes < FULL[1]:
+        if room.space < FULL_LIMITS[0] or room.inodes < FULL_LIMITS[1]:
             severity: Severity = "risk" if room.space and room.inodes else "broken"
             message = f"{room.space} % of the space and {room.inodes} % of the inodes are free"
             command = Command("df", path)
@@ -78,7 +78,7 @@ def judge_usage(unit: LimitedUnit | KernelLimit) -> Severity | None:
     """Judge what a unit or a host uses of a limit; None where enough is left."""
     if unit.maximum - unit.usage < LEAST_LEFT:
         return "broken"
-    return "risk" if unit.usage >= MUCH * unit.maximum else None
+    return "risk" if unit.usage >= RISK_SHARE * unit.maximum else None
 
 
 OBSERVERS = (

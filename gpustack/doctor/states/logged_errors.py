@@ -14,7 +14,7 @@ from gpustack.ask.view import View
 from gpustack.command import Command
 from gpustack.doctor.recent_changes import has_our_time
 from gpustack.doctor.states.state import AbnormalState, Kind, Observer, find_object, observe_all
-from gpustack.doctor.states.warning_events import DAWN
+from gpustack.doctor.states.warning_events import EARLIEST_TIME
 from gpustack.probes.host.logged_errors import LOGGED_ERRORS, LoggedError
 from gpustack.probes.host.units import UNITS
 
@@ -89,7 +89,7 @@ def find_new_errors(snapshot: Snapshot, states: Collection[AbnormalState]) -> Se
     has a state already."""
     errors, _ = observe_all((ALL_ERRORS,), snapshot)
     onsets = [state.onset for state in states if state.severity != "note" and state.onset]
-    earliest_time = min(onsets) - MARGIN if onsets else DAWN
+    earliest_time = min(onsets) - MARGIN if onsets else EARLIEST_TIME
     objects = {find_object(subject) for state in states for subject in state.subjects}
     return select_last_errors(
         error
@@ -101,7 +101,7 @@ def find_new_errors(snapshot: Snapshot, states: Collection[AbnormalState]) -> Se
 
 def select_last_errors(errors: Iterable[AbnormalState]) -> Sequence[AbnormalState]:
     """Select at most MAX_STATES, those that began last."""
-    return sorted(errors, key=lambda error: error.onset or DAWN, reverse=True)[:MAX_STATES]
+    return sorted(errors, key=lambda error: error.onset or EARLIEST_TIME, reverse=True)[:MAX_STATES]
 
 
 ALL_ERRORS = Observer("logged-errors", "Errors in logs", observe_errors, (LOGGED_ERRORS,), scope="host")

@@ -12,14 +12,14 @@ from gpustack.probes.network.name_sources import NAME_SOURCES, SWITCH
 from gpustack.probes.network.plugin_chain import LAST_PLUGINS
 from gpustack.probes.network.resolver import RESOLVER
 
-ASKING = {"dns", "resolve", "libvirt", "sss", "wins", "nis", "ldap"}
+SERVER_SOURCES = {"dns", "resolve", "libvirt", "sss", "wins", "nis", "ldap"}
 """Sources that ask a server; `files`, `myhostname`, `mymachines` and `mdns4_minimal` do not."""
 
 
 def observe_sources(view: View) -> Iterator[AbnormalState]:
     """List hosts that have a name server and ask none."""
     sources, resolver = view[NAME_SOURCES], view[RESOLVER]
-    if sources and resolver and resolver.servers and not ASKING & set(sources):
+    if sources and resolver and resolver.servers and not SERVER_SOURCES & set(sources):
         message = (
             f"its nsswitch.conf looks for hosts in {format_value(sources)} only: programs of the host do not ask the "
             f"name server {format_value(resolver.servers)}, and containerd finds no registry by its name"

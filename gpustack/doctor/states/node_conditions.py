@@ -22,7 +22,7 @@ NODE_CONDITIONS = ("MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnav
 """Conditions with which a node accepts no more pods, or ends some."""
 MANY_LOSSES = 3
 """The losses of a node within an hour from which on it comes and goes: a reboot is one."""
-RECENT = timedelta(minutes=10)
+RECENT_TIME = timedelta(minutes=10)
 GOOD_ENDINGS = ("Ready", "Healthy", "Available", "Voter")
 """The endings of conditions of others by which True means that all is well."""
 
@@ -69,7 +69,7 @@ def observe_losses(view: View) -> Iterator[AbnormalState]:
     nodes = {node.name: node for node in view[NODES]}
     for event in view[NODE_LOSSES]:
         node = nodes.get(event.name)
-        is_recent = event.last_at is not None and view.started_at - event.last_at < RECENT
+        is_recent = event.last_at is not None and view.started_at - event.last_at < RECENT_TIME
         if node and is_recent and event.count >= MANY_LOSSES:
             message = "it was NotReady again and again: its Lease was renewed too late for the controller manager"
             state = build_state(view, node, "node-condition", "broken", message, event.first_at)

@@ -16,7 +16,7 @@ KINDS = ("ConfigMap", "DaemonSet", "Deployment", "ClusterPolicy", "Prometheus")
 """Kinds of objects that configure programs. Nodes and namespaces are labelled by hand as a rule."""
 WITHOUT_NAMESPACE = ("ClusterPolicy",)
 PROBES = {kind: OBJECT_WRITES[kind] for kind in KINDS}
-RECENT = timedelta(days=1)
+RECENT_TIME = timedelta(days=1)
 MAX_FIELDS = 5
 
 
@@ -28,7 +28,7 @@ def observe_edits(view: View) -> Iterator[AbnormalState]:
         for name, edit, owner in find_edits(writes_by_name):
             namespace = name.rpartition("/")[0]
             is_ours = kind in WITHOUT_NAMESPACE or namespace in list_platform_namespaces(view)
-            if is_ours and view.started_at - edit.written_at < RECENT:
+            if is_ours and view.started_at - edit.written_at < RECENT_TIME:
                 yield build_state(kind, edit, owner)
 
 

@@ -29,7 +29,7 @@ from gpustack.steps.gpu.count import list_gpus
 PLUGIN = "device-plugin"
 USUAL_REASON = "Reconciled"
 """The reason of the condition Ready of a ClusterPolicy that did its work (gpu-operator internal/conditions)."""
-READY = "ready"
+READY_STATE = "ready"
 DAEMON_SET = "DaemonSet/"
 
 
@@ -89,12 +89,12 @@ def observe_coverage(view: View) -> Iterator[AbnormalState]:
     }
     counts = Counter(owner for owners in owners_by_node.values() for owner in owners)
     sets = view[GPU_DAEMON_SETS] if view.has_fact(GPU_DAEMON_SETS) else {}
-    short = {f"{DAEMON_SET}{name}" for name, entry in sets.items() if entry.created_pods < entry.desired_pods}
-    common = {owner for owner, count in counts.items() if count == len(nodes) - 1} - short
+    incomplete_sets = {f"{DAEMON_SET}{name}" for name, entry in sets.items() if entry.created_pods < entry.desired_pods}
+    common_sets = {owner for owner, count in counts.items() if count == len(nodes) - 1} - incomplete_sets
     for name, node in nodes.items():
-        missing = common - owners_by_node[name]
-        if not node.offers_gpus and missing:
-            names = format_value(sorted(owner.removeprefix(DAEMON_SET) for owner in missing))
+        missing_sets = common_sets - owners_by_node[name]
+        if not node.offers_gpus and missing_sets:
+            names = format_value(sorted(owner.removeprefix(DAEMON_SET) for owner in missing_sets))
             message = f"it has no pod of {names}: their node selector, affinity or a taint of the node excludes it"
             command = Command("kubectl", "-n", view.spec.gpu.namespace, "get", "daemonsets", "-o", "wide")
             yield AbnormalState(
@@ -106,7 +106,7 @@ def observe_policies(view: View) -> Iterator[AbnormalState]:
     """List ClusterPolicies that are ready and say another reason than usual. Those that are not differ from the
     spec."""
     for policy in view[CLUSTER_POLICIES] or ():
-        if policy.state == READY and policy.reason not in ("", USUAL_REASON):
+        if policy.state == READY_STATE and policy.reason not in ("", USUAL_REASON):
             message = f"{policy.reason}: {policy.message}"
             command = Command("kubectl", "describe", "clusterpolicy", policy.name)
             yield AbnormalState(

@@ -8,13 +8,13 @@ from gpustack.command import Command
 from gpustack.doctor.states.state import AbnormalState, Observer
 from gpustack.probes.network.reverse_paths import REVERSE_PATHS
 
-FEW = 100
+USUAL_COUNT = 100
 """Some packets with the address of another network come to any host, such as those of a wrong broadcast."""
 
 
 def observe_drops(view: View) -> Iterator[AbnormalState]:
     facts = view[REVERSE_PATHS]
-    if facts.drops is not None and facts.drops >= FEW and facts.strict_links:
+    if facts.drops is not None and facts.drops >= USUAL_COUNT and facts.strict_links:
         message = (
             f"it has dropped {facts.drops} packets since the boot whose way back is by another link "
             f"(IPReversePathFilter); rp_filter is 1 (strict) on {format_value(facts.strict_links)}"

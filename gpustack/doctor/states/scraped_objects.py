@@ -115,16 +115,16 @@ def observe_rights(view: View) -> Iterator[AbnormalState]:
     if rights is None:
         return
     namespaces = dict.fromkeys((view.spec.gpu.namespace, view.spec.monitoring.namespace))
-    missing = [
+    missing_rights = [
         f"{kinds[0]} in {namespace}"
         for namespace in namespaces
         for kinds in NEEDED_KINDS
         if all(rights.lists.get((kind, namespace)) is False for kind in kinds)
     ]
-    if missing:
+    if missing_rights:
         namespace, _, account = rights.account.partition("/")
         user = f"system:serviceaccount:{namespace}:{account}"
-        message = f"it may not list {', '.join(missing)}, so that Prometheus finds no new target there"
+        message = f"it may not list {', '.join(missing_rights)}, so that Prometheus finds no new target there"
         command = Command("kubectl", "auth", "can-i", "--list", f"--as={user}")
         subject = f"serviceaccount {rights.account}"
         yield AbnormalState("right-missing", "risk", (CLUSTER,), (subject,), message, command)

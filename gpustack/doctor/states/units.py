@@ -9,7 +9,7 @@ from gpustack.probes.host.failed_units import FAILED_UNITS, FailedUnit
 from gpustack.probes.host.units import PLATFORM_UNITS
 from gpustack.probes.packages.dpkg import BUILD_ERRORS
 
-WELL = "success"
+SUCCESS_RESULT = "success"
 """systemd's result of a unit that did not fail. It is also that of a scope of a container that systemd has forgotten
 since it was listed, and of a service that ended well for the first time and is about to be started again."""
 BUILDER = "dkms.service"
@@ -18,7 +18,7 @@ BUILDER = "dkms.service"
 
 def observe_units(view: View) -> Iterator[AbnormalState]:
     for unit in view[FAILED_UNITS]:
-        if unit.result == WELL and not unit.restarts:
+        if unit.result == SUCCESS_RESULT and not unit.restarts:
             continue
         name = unit.name.removesuffix(".service")
         yield AbnormalState(
@@ -42,7 +42,7 @@ def list_build_errors(view: View) -> tuple[str, ...]:
 
 def describe_failure(unit: FailedUnit) -> str:
     """Describe how the unit ended, and the last words of its processes, each once."""
-    result = "it ends well, and systemd starts it again and again" if unit.result == WELL else unit.result
+    result = "it ends well, and systemd starts it again and again" if unit.result == SUCCESS_RESULT else unit.result
     words = dict.fromkeys(filter(None, (result, unit.ending, *unit.messages)))
     return ": ".join(words)
 

@@ -82,8 +82,8 @@ def build_state(
     onset: datetime | None,
     members: tuple[str, ...] = (),
 ) -> AbnormalState:
-    show = ("logs", f"job/{workload.name}") if state == "job-failed" else ("describe", kind, workload.name)
-    command = Command("kubectl", "-n", workload.namespace, *show)
+    arguments = ("logs", f"job/{workload.name}") if state == "job-failed" else ("describe", kind, workload.name)
+    command = Command("kubectl", "-n", workload.namespace, *arguments)
     subject = f"{kind} {workload}"
     return AbnormalState(state, "note", (CLUSTER,), (subject,), message, command, onset, members=members)
 

@@ -25,11 +25,11 @@ from gpustack.probes.kubernetes.warning_events import WarningEvent
 
 Events = Probe[tuple[WarningEvent, ...]]
 Pods = Probe[tuple[PodState, ...]]
-RECENT = timedelta(minutes=10)
+RECENT_TIME = timedelta(minutes=10)
 """A warning that lasts is reported again within this time: the kubelet tries again after five minutes at most."""
 RECENT_OF_READY = timedelta(minutes=2)
 """A pod that is ready had older warnings while it started, and so had a node those that were never repeated."""
-DAWN = datetime.min.replace(tzinfo=UTC)
+EARLIEST_TIME = datetime.min.replace(tzinfo=UTC)
 
 
 def build_observer(
@@ -41,14 +41,14 @@ def build_observer(
         all_pods: tuple[PodState, ...] = view[pods] if pods else ()
         known_pods = {f"pod {pod}": pod for pod in all_pods if pod.node not in unready_nodes}
         known_events: tuple[WarningEvent, ...] = view[events]
-        for event in sorted(known_events, key=lambda event: event.last_at or DAWN, reverse=True):
+        for event in sorted(known_events, key=lambda event: event.last_at or EARLIEST_TIME, reverse=True):
             pod = known_pods.get(event.subject)
             if (event.kind == "Pod" and pod is None) or is_accepted(view.spec, event):
                 continue
             if is_over(event, all_pods):
                 continue
             is_start = event.kind == "Node" and event.name not in unready_nodes and event.count == 1
-            limit = RECENT_OF_READY if is_start or (pod and pod.ready) else RECENT
+            limit = RECENT_OF_READY if is_start or (pod and pod.ready) else RECENT_TIME
             if event.last_at and abs(view.started_at - event.last_at) < limit:
                 is_about_unready_node = event.kind == "Node" and event.name in unready_nodes
                 yield replace(build_state(view, event), symptom=NODE_NOT_READY if is_about_unready_node else "")

@@ -28,8 +28,8 @@ def parse_offers(answer: Answer) -> tuple[Offer, ...]:
     another shape.
     """
     line_matches = [(line, LINE.fullmatch(line)) for line in answer.stdout.splitlines()]
-    if odd := [line for line, match in line_matches if not match]:
-        raise ValueError(odd[0])
+    if unknown_lines := [line for line, match in line_matches if not match]:
+        raise ValueError(unknown_lines[0])
     return tuple(Offer(parse_upstream_version(match[1]), match[2] != "404") for _, match in line_matches if match)
 
 

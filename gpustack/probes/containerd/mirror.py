@@ -29,8 +29,8 @@ class MirrorState:
 
 def parse_mirror_state(answer: Answer) -> MirrorState:
     """Parse the reply of the mirror. Raise ValueError where the lines have another shape."""
-    *lines, last = answer.stdout.splitlines() or ["@ 000"]
-    status = parse_integer(last.removeprefix("@ "))
+    *lines, status_line = answer.stdout.splitlines() or ["@ 000"]
+    status = parse_integer(status_line.removeprefix("@ "))
     simulated: bool | None = None
     images = ""
     for line in lines if status == 200 else ():

@@ -100,8 +100,8 @@ def parse_stop_error(answer: Answer) -> str:
 
 def parse_other_runtimes(answer: Answer) -> tuple[str, ...]:
     """Parse the sockets of other runtimes that are listened on."""
-    if odd := [line for line in answer.stdout.splitlines() if not line.startswith(("/run/", "/var/run/"))]:
-        raise ValueError(odd[0])
+    if unknown_lines := [line for line in answer.stdout.splitlines() if not line.startswith(("/run/", "/var/run/"))]:
+        raise ValueError(unknown_lines[0])
     return tuple(sorted(set(answer.stdout.splitlines())))
 
 

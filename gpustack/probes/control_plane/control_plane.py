@@ -79,8 +79,8 @@ def parse_manifest_addresses(answer: Answer) -> ManifestAddresses:
         else:
             etcd.setdefault(match[1], []).extend(url.split("//")[1] for url in match[2].split(","))
     etcd_servers, client_listeners = etcd.pop("etcd-servers", []), etcd.get("listen-client-urls", [])
-    listens = {parse_ipv4(place.rsplit(":", 1)[0]) for places in etcd.values() for place in places}
-    return ManifestAddresses(api, tuple(sorted(listens)), tuple(client_listeners), tuple(etcd_servers))
+    listen_addresses = {parse_ipv4(place.rsplit(":", 1)[0]) for places in etcd.values() for place in places}
+    return ManifestAddresses(api, tuple(sorted(listen_addresses)), tuple(client_listeners), tuple(etcd_servers))
 
 
 def parse_api_proxy(answer: Answer) -> ApiProxy | None:

@@ -10,7 +10,7 @@ from gpustack.probes.firewall.packet_filter import Base, Filter, Hook, Rule, bui
 VERDICTS = {"ACCEPT": "accept", "DROP": "drop", "REJECT": "drop", "RETURN": "return"}
 # Targets that do something to a packet and let it go on.
 GOES_ON = {"LOG", "NFLOG", "ULOG", "MARK", "CONNMARK", "TCPMSS", "AUDIT", "TRACE", "CT", "NOTRACK", "DSCP", "SET"}
-NEGATABLE = {
+NEGATABLE_OPTIONS = {
     "-p": "protos",
     "-s": "sources",
     "-d": "targets",
@@ -63,10 +63,10 @@ def parse_rule(words: list[str], text: str) -> Rule:
             fields["verdict"] = parse_verdict(word, next(rest, ""))
             break
         option = next(rest, "") if word == "!" else word
-        if not parse_option(option, rest, fields) or (word == "!" and option not in NEGATABLE):
+        if not parse_option(option, rest, fields) or (word == "!" and option not in NEGATABLE_OPTIONS):
             fields["judged"] = False
         elif word == "!":
-            fields["inverse_fields"] |= {NEGATABLE[option]}
+            fields["inverse_fields"] |= {NEGATABLE_OPTIONS[option]}
     return check_readable(Rule(**fields))
 
 

@@ -131,8 +131,8 @@ def build_filter(bases: Sequence[Base], chains: Mapping[str, Sequence[Rule]]) ->
 def find_stop(packet_filter: Filter, packet: Packet) -> Stop | None:
     """Find the first base chain that does not accept the packet."""
     for base in packet_filter.bases if packet_filter.can_stop else ():
-        applies = base.hook == packet.hook and base.version in (0, packet.version)
-        if applies and (stop := find_base_stop(packet_filter, base, packet)):
+        is_applicable = base.hook == packet.hook and base.version in (0, packet.version)
+        if is_applicable and (stop := find_base_stop(packet_filter, base, packet)):
             return stop
     return None
 

@@ -44,11 +44,11 @@ class StoredRules:
 def parse_stored_rules(answer: Answer) -> StoredRules:
     sections = split_sections(answer.stdout)
     by_name = index_sections(sections)
-    called = any(NFTABLES in line for line in by_name["unit nftables"])
+    is_called = any(NFTABLES in line for line in by_name["unit nftables"])
     tuples = by_name.get("ufw", [])
     return StoredRules(
         iptables=parse_plugin(by_name.get(f"file {PLUGIN}", [])),
-        nftables=parse_nftables(by_name.get(f"file {NFTABLES}", [])) if called else frozenset(),
+        nftables=parse_nftables(by_name.get(f"file {NFTABLES}", [])) if is_called else frozenset(),
         firewalld=frozenset(
             pass_rule
             for name, lines in sections
@@ -85,8 +85,8 @@ def parse_nftables(lines: Iterable[str]) -> frozenset[str]:
     passes: set[str] = set()
     part = ""
     for line in lines:
-        if begins := NFT_PART.match(line):
-            part = begins[1]
+        if part_match := NFT_PART.match(line):
+            part = part_match[1]
         if not (rule := NFT_RULE.match(line.strip())):
             continue
         direction, net = "in" if part == "into" else "out", format_cidr(rule["net"] or "0.0.0.0/0")
@@ -107,19 +107,19 @@ def parse_xml(text: str) -> set[str]:
     except ET.ParseError as error:
         raise ValueError(f"not XML: {error}") from error
     if root.tag == "zone":
-        accepts = root.get("target") == "ACCEPT"
-        return {f"forward from {source.get('address')}" for source in root.findall("source") if accepts}
-    forwards = any(zone.get("name") == "ANY" for zone in root.findall("egress-zone"))
-    sends = any(zone.get("name") == "HOST" for zone in root.findall("ingress-zone"))
+        is_accepting = root.get("target") == "ACCEPT"
+        return {f"forward from {source.get('address')}" for source in root.findall("source") if is_accepting}
+    is_forwarding = any(zone.get("name") == "ANY" for zone in root.findall("egress-zone"))
+    is_outgoing = any(zone.get("name") == "HOST" for zone in root.findall("ingress-zone"))
     passes: set[str] = set()
     for rule in root.findall("rule"):
         source, target, port = rule.find("source"), rule.find("destination"), rule.find("port")
         if rule.find("accept") is None:
             continue
-        if sends and target is not None:
+        if is_outgoing and target is not None:
             template = f"{port.get('protocol')} {{}} {port.get('port')}" if port is not None else "any {} all"
             passes.add(f"out {template.format(target.get('address'))}")
-        elif forwards:
+        elif is_forwarding:
             passes |= {f"forward to {target.get('address')}"} if target is not None else set()
         elif port is not None:
             address = source.get("address") if source is not None else "0.0.0.0/0"

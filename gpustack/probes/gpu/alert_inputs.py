@@ -43,10 +43,10 @@ def build_expression() -> str:
     """Build an expression with a sample for each field of each model, and for each other name and set of labels. The
     name is a label of its own, since `or` compares series without their names."""
     labels = list_other_labels()
-    plain = [name for name in list_other_names() if name not in labels and name not in TARGET_SERIES]
+    plain_names = [name for name in list_other_names() if name not in labels and name not in TARGET_SERIES]
     parts = [
         'group by (__name__, modelName) ({__name__=~"DCGM_(FI|EXP)_.+"})',
-        f'group by (__name__) ({{__name__=~"{"|".join(plain)}"}})',
+        f'group by (__name__) ({{__name__=~"{"|".join(plain_names)}"}})',
     ]
     for name, names in labels.items():
         selector = EXPORTERS.format(name=name) if name in TARGET_SERIES else name

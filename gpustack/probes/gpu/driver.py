@@ -28,7 +28,7 @@ COMPUTE_MODES = ("Default", "Exclusive_Thread", "Exclusive_Process", "Prohibited
 ROWS = re.compile(
     r"([0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]), *(?P<pending>0|1|No|Yes), *(?P<failure>0|1|No|Yes)"
 )
-YES = ("1", "Yes")
+YES_VALUES = ("1", "Yes")
 WORDS = ("nouveau-loaded", "nouveau-blacklisted", "secure-boot", "key-enrolled", "uninstaller")
 VALUES = {"module", "library", "persistence"}
 OPTIONAL = {"key", "installer"}
@@ -144,7 +144,12 @@ def parse_rows(lines: Sequence[str]) -> tuple[str, ...] | None:
     matches = [match for match in row_matches if match]
     if not matches or len(matches) < len(row_matches):
         return None
-    words = ((match[1].lower()[4:], kind) for match in matches for kind in ("pending", "failure") if match[kind] in YES)
+    words = (
+        (match[1].lower()[4:], kind)
+        for match in matches
+        for kind in ("pending", "failure")
+        if match[kind] in YES_VALUES
+    )
     return tuple(f"{address}: {kind}" for address, kind in words)
 
 

@@ -39,8 +39,8 @@ def parse_driver_modules(answer: Answer) -> tuple[DriverModule, ...]:
 def parse_driver_module(line: str) -> DriverModule:
     name, uses, users = line.split(" ")
     names = tuple(filter(None, users.split(","))) if users != "-" else ()
-    if odd := [word for word in (name, *names) if not NAME.fullmatch(word)]:
-        raise ValueError(odd[0][:80])
+    if unknown_words := [word for word in (name, *names) if not NAME.fullmatch(word)]:
+        raise ValueError(unknown_words[0][:80])
     return DriverModule(name, parse_integer(uses), names)
 
 

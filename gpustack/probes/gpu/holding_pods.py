@@ -20,8 +20,8 @@ def parse_holding_pods(answer: Answer) -> tuple[str, ...]:
     if answer.stdout == f"{NO_GPU}\n":
         return ()
     matches = [(line, POD.fullmatch(line)) for line in answer.stdout.splitlines()]
-    if odd := [line for line, match in matches if match is None]:
-        raise ValueError(odd[0][:80])
+    if unknown_lines := [line for line, match in matches if match is None]:
+        raise ValueError(unknown_lines[0][:80])
     return tuple(sorted(f"{match[1]}/{match[2]}" for _, match in matches if match))
 
 

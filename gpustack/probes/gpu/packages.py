@@ -101,8 +101,8 @@ def parse_kernels(answer: Answer) -> Kernels:
         return Kernels(Kernel("", headers=False, module=""), ())
     lines = answer.stdout.splitlines()
     unknown = [line.removeprefix(UNKNOWN) for line in lines if line.startswith(UNKNOWN)]
-    if odd := [name for name in unknown if not NAME.fullmatch(name)]:
-        raise ValueError(odd[0])
+    if unknown_names := [name for name in unknown if not NAME.fullmatch(name)]:
+        raise ValueError(unknown_names[0])
     running, *installed_kernels = (parse_kernel(line) for line in lines if not line.startswith(UNKNOWN))
     return Kernels(running, tuple(installed_kernels), tuple(unknown))
 

@@ -41,8 +41,8 @@ def parse_runtime_files(answer: Answer) -> RuntimeFiles:
         return RuntimeFiles({}, "", (), ())
     parts = index_sections(split_sections(answer.stdout))
     devices = tuple(line for line in parts["devices"] if line)
-    if odd := [line for line in devices if not DEVICE.fullmatch(line)]:
-        raise ValueError(odd)
+    if unknown_lines := [line for line in devices if not DEVICE.fullmatch(line)]:
+        raise ValueError(unknown_lines)
     drop_in, parse_error = {}, ""
     try:
         drop_in = tomllib.loads("\n".join(parts["drop-in"]))

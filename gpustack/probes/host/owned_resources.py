@@ -81,8 +81,8 @@ class Trace:
 def parse_traces(answer: Answer) -> tuple[Trace, ...]:
     """Parse the resources. Raise ValueError where a line names none of these kinds."""
     traces = tuple(Trace(*line.split(" ", 1)) for line in answer.stdout.splitlines())
-    if odd := next((trace for trace in traces if trace.kind not in KINDS), None):
-        raise ValueError(str(odd))
+    if unknown_trace := next((trace for trace in traces if trace.kind not in KINDS), None):
+        raise ValueError(str(unknown_trace))
     return traces
 
 

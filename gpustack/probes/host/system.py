@@ -67,8 +67,8 @@ def parse_system(answer: Answer) -> System:
     words = (shlex.split(line) for line in lines if "=" in line and not line.startswith("#"))
     release = dict(word[0].split("=", 1) for word in words if word)
     fields = (release["ID"], release.get("VERSION_ID", ""), release.get("VERSION_CODENAME", ""), machine)
-    if odd := [word for word in fields if not WORD.fullmatch(word)]:
-        raise ValueError(odd[0])
+    if unknown_words := [word for word in fields if not WORD.fullmatch(word)]:
+        raise ValueError(unknown_words[0])
     return System(*fields[:3], ARCHITECTURES.get(machine, machine))
 
 
@@ -106,8 +106,10 @@ def parse_cgroup_version(answer: Answer) -> int:
 
 
 def parse_pythons(answer: Answer) -> Pythons:
-    *names, default = answer.stdout.splitlines()
-    return Pythons(tuple(parse_version(name) for name in names), parse_version(default) if default != "-" else None)
+    *names, default_name = answer.stdout.splitlines()
+    return Pythons(
+        tuple(parse_version(name) for name in names), parse_version(default_name) if default_name != "-" else None
+    )
 
 
 def parse_sudo(answer: Answer) -> Sudo:

@@ -97,7 +97,7 @@ def parse_swap(answer: Answer) -> Swap:
     return Swap(
         tuple(line.split()[0] for line in active[1:]),
         tuple(line for line in fstab_lines if not line.lstrip().startswith("#")),
-        tuple(words[0] for words in swap_units if words[1] in RETURNING),
+        tuple(words[0] for words in swap_units if words[1] in ENABLED_STATES),
     )
 
 
@@ -105,7 +105,7 @@ def parse_swap(answer: Answer) -> Swap:
 # GPT swap partition or from zram-generator.
 # What containerd and Flannel need of the kernel.
 KERNEL_MODULES = frozenset({"overlay", "br_netfilter"})
-RETURNING = ("enabled", "enabled-runtime", "generated", "static", "linked", "linked-runtime", "alias", "indirect")
+ENABLED_STATES = ("enabled", "enabled-runtime", "generated", "static", "linked", "linked-runtime", "alias", "indirect")
 
 MODULES = Probe(
     "kernel.modules",

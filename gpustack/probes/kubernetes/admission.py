@@ -59,9 +59,9 @@ def list_resources(webhook: Any) -> Iterator[str]:
             yield from (f"{resource}.{group}".rstrip(".") for resource in rule.get("resources") or ())
 
 
-KEEP = (
+FIELDS = (
     "metadata.name", "webhooks.name", "webhooks.clientConfig", "webhooks.rules.apiGroups", "webhooks.rules.resources",
     "webhooks.failurePolicy",
 )  # fmt: skip
-VALIDATING = Probe("admission.validating", Api(f"{PATH}/validatingwebhookconfigurations", KEEP), parse_webhooks)
-MUTATING = Probe("admission.mutating", Api(f"{PATH}/mutatingwebhookconfigurations", KEEP), parse_webhooks)
+VALIDATING = Probe("admission.validating", Api(f"{PATH}/validatingwebhookconfigurations", FIELDS), parse_webhooks)
+MUTATING = Probe("admission.mutating", Api(f"{PATH}/mutatingwebhookconfigurations", FIELDS), parse_webhooks)

@@ -17,7 +17,7 @@ from gpustack.probes.kubernetes.nodes import list_objects_if_known
 MANAGER = "gpustack"
 LABEL, DIGEST = "app.kubernetes.io/managed-by", "gpustack/digest"
 MANAGED_SELECTOR = f"labelSelector={LABEL}%3D{MANAGER}"
-KEEP = (
+FIELDS = (
     "metadata.name", "metadata.namespace", "metadata.labels", f"metadata.annotations.{DIGEST}",
     "metadata.managedFields.manager", "metadata.managedFields.subresource", "metadata.managedFields.fieldsV1",
 )  # fmt: skip
@@ -63,17 +63,17 @@ def parse_applied_object(metadata: dict[str, Any]) -> AppliedObject:
 def list_leaves(fields: Mapping[str, Any], path: Path = ()) -> Iterator[Path]:
     """List the paths of a fieldsV1: `f:NAME` is a field, `k:{"KEY":"VALUE"}` an entry of a list by its key, `.` the
     thing itself."""
-    inner = {key: value for key, value in fields.items() if key != "."}
-    if not inner and path:
+    inner_fields = {key: value for key, value in fields.items() if key != "."}
+    if not inner_fields and path:
         yield path
-    for key, value in inner.items():
+    for key, value in inner_fields.items():
         kind, _, name = key.partition(":")
         segment = ",".join(map(str, load_json(name).values())) if kind == "k" else name
         yield from list_leaves(value, (*path, segment))
 
 
 def build_probe(id: str, path: str) -> Probe[Mapping[str, AppliedObject] | None]:
-    return Probe(id, Api(f"{path}?{MANAGED_SELECTOR}", KEEP, metadata=True), parse_applied_objects, exit_codes=(0, 1))
+    return Probe(id, Api(f"{path}?{MANAGED_SELECTOR}", FIELDS, metadata=True), parse_applied_objects, exit_codes=(0, 1))
 
 
 CONFIG_MAPS = build_probe("applied.config-maps", "/api/v1/configmaps")

@@ -18,7 +18,7 @@ DISTRIBUTIONS = {
 
 # Where Ansible keeps what it copies to a host, in the home of the login: in a folder of our own, so that what a killed
 # installation left is distinct from what other playbooks use.
-TEMPORARY = "~/.ansible/gpustack"
+TEMPORARY_FOLDER = "~/.ansible/gpustack"
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ TEMPORARIES = Probe(
     "leftovers.temporary",
     Lines(f"""set -- root ${{SUDO_USER:+"$SUDO_USER"}}
 found=$(getent passwd "$@" | while IFS=: read -r _ _ _ _ _ home _; do
-  folder=$home{TEMPORARY.removeprefix("~")}
+  folder=$home{TEMPORARY_FOLDER.removeprefix("~")}
   [ ! -L "$folder" ] || continue
   for path in "$folder"/*; do
     [ ! -e "$path" ] || echo "$path"
@@ -75,5 +75,5 @@ found=$(getent passwd "$@" | while IFS=: read -r _ _ _ _ _ home _; do
 done)
 [ -z "$found" ] || printf '%s\n' "$found" | sort -u"""),
     parse_temporary_paths,
-    manual_command=f"ls {TEMPORARY}",
+    manual_command=f"ls {TEMPORARY_FOLDER}",
 )

@@ -17,14 +17,14 @@ SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z
 PATH_SEGMENT = re.compile(r"(?!\.{1,2}\Z)[^/%]+")
 """The names of Roles, ClusterRoles and their bindings, such as `system:node`, and those that people type, such as
 `Team A`."""
-LONGEST = 253
+MAX_LENGTH = 253
 
 
 def require_names(entry: Any, name: re.Pattern[str] = SUBDOMAIN) -> None:
     """Raise FactUnavailable where an object of the API has a name that the API server does not accept."""
     for rule, text in list_names(entry, name):
-        if not isinstance(text, str) or len(text) > LONGEST or not rule.fullmatch(text):
-            raise FactUnavailable(f"the API server accepts no such name: {str(text)[:LONGEST]!r}")
+        if not isinstance(text, str) or len(text) > MAX_LENGTH or not rule.fullmatch(text):
+            raise FactUnavailable(f"the API server accepts no such name: {str(text)[:MAX_LENGTH]!r}")
 
 
 def list_names(entry: Any, name: re.Pattern[str]) -> Iterator[tuple[re.Pattern[str], Any]]:

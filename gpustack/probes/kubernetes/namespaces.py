@@ -37,7 +37,7 @@ def parse_ending_namespaces(answer: Answer) -> Mapping[str, EndingNamespace]:
         blockers = tuple(
             condition["message"]
             for condition in conditions
-            if condition["status"] == "True" and condition["type"] in KEEPS
+            if condition["status"] == "True" and condition["type"] in BLOCKING_CONDITIONS
         )
         deleted_at = datetime.fromisoformat(entry["metadata"]["deletionTimestamp"])
         namespaces[str(entry["metadata"]["name"])] = EndingNamespace(deleted_at, blockers)
@@ -46,7 +46,11 @@ def parse_ending_namespaces(answer: Answer) -> Mapping[str, EndingNamespace]:
 
 # Types of conditions of a namespace that is being deleted: kubernetes/api core/v1/types.go. That content remains is
 # said of every one for a while.
-KEEPS = ("NamespaceFinalizersRemaining", "NamespaceDeletionDiscoveryFailure", "NamespaceDeletionContentFailure")
+BLOCKING_CONDITIONS = (
+    "NamespaceFinalizersRemaining",
+    "NamespaceDeletionDiscoveryFailure",
+    "NamespaceDeletionContentFailure",
+)
 
 NAMESPACES = Probe(
     "kube.namespaces", Api("/api/v1/namespaces", ("metadata.name", "metadata.labels", "status.phase")), parse_namespaces

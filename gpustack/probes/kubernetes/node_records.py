@@ -22,7 +22,7 @@ from gpustack.probes.proof import join_paths, list_field_paths
 CORDON_RECORD, REBOOT_RECORD = "gpustack.io/cordon", "gpustack.io/reboot"
 REMEDIATION_RECORD = "gpustack.io/remediation"
 PROOF_RECORD = "gpustack.io/proven-gpus"
-UNSCHEDULABLE = ("spec", "unschedulable")
+CORDON_FIELD = ("spec", "unschedulable")
 NODE_MANAGER = "gpustack-nodes"
 """The name by which the API server knows who wrote: the field manager."""
 
@@ -152,7 +152,7 @@ def parse_heartbeats(status: Any) -> Iterator[datetime]:
 
 def find_manager(entries: Any) -> str:
     """Find who set `spec.unschedulable` last, by managedFields; empty where nobody is noted."""
-    managers = (entry["manager"] for entry in entries if UNSCHEDULABLE in list_leaves(entry.get("fieldsV1", {})))
+    managers = (entry["manager"] for entry in entries if CORDON_FIELD in list_leaves(entry.get("fieldsV1", {})))
     return next(managers, "")
 
 

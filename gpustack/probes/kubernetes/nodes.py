@@ -161,8 +161,8 @@ def parse_node_conditions(status: Any) -> Iterator[NodeCondition]:
 def parse_ready_condition(status: Any) -> tuple[bool, str]:
     """Parse whether a node of this status is Ready, and why not."""
     ready = next((condition for condition in status.get("conditions", ()) if condition["type"] == "Ready"), None)
-    fine = ready is not None and ready["status"] == "True"
-    return fine, "" if fine else (ready or {}).get("message", "it never reported")
+    is_ready = ready is not None and ready["status"] == "True"
+    return is_ready, "" if is_ready else (ready or {}).get("message", "it never reported")
 
 
 def parse_deployments(answer: Answer) -> Mapping[str, Deployment]:

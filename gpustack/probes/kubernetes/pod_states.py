@@ -204,7 +204,7 @@ def is_restarted(entry: Any) -> bool:
     return any(container.get("restartCount", 0) >= MANY_RESTARTS for container in containers)
 
 
-KEEP = (
+FIELDS = (
     "metadata.name", "metadata.namespace", "metadata.labels", "metadata.creationTimestamp",
     "metadata.deletionTimestamp", "metadata.finalizers", "metadata.ownerReferences.kind",
     "metadata.ownerReferences.name", "metadata.ownerReferences.controller", "spec.nodeName", "spec.hostUsers",
@@ -220,7 +220,7 @@ KEEP = (
 
 
 def build_probe(id: str, path: str) -> Probe[tuple[PodState, ...]]:
-    return Probe(id, Api(path, KEEP), parse_each(parse_pod_state))
+    return Probe(id, Api(path, FIELDS), parse_each(parse_pod_state))
 
 
 GPU_PODS = build_probe("gpu.pods", "/api/v1/namespaces/$GPU_NAMESPACE/pods")

@@ -13,7 +13,7 @@ from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.probes.kubernetes.nodes import list_objects
 
 # What the kubelet says of containers before there is a sandbox: kubelet_pods.go, convertToAPIContainerStatuses.
-BEFORE = ("ContainerCreating", "PodInitializing")
+START_REASONS = ("ContainerCreating", "PodInitializing")
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,11 @@ def parse_pending_pod(entry: Any) -> PendingPod:
     metadata, status = entry["metadata"], entry["status"]
     containers = (*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ()))
     waiting = tuple(list_waiting_containers(containers))
-    begun = len(waiting) < len(containers) or any(
-        waiting_container.reason not in BEFORE for waiting_container in waiting
+    has_begun = len(waiting) < len(containers) or any(
+        waiting_container.reason not in START_REASONS for waiting_container in waiting
     )
     return PendingPod(
-        metadata["namespace"], metadata["name"], metadata["uid"], entry["spec"]["nodeName"], begun, waiting
+        metadata["namespace"], metadata["name"], metadata["uid"], entry["spec"]["nodeName"], has_begun, waiting
     )
 
 
@@ -77,13 +77,13 @@ def parse_sandbox_failures(answer: Answer) -> Mapping[str, str]:
 
 
 CONTAINER = ("image", "state.waiting")
-KEEP = (
+FIELDS = (
     "metadata.namespace", "metadata.name", "metadata.uid", "spec.nodeName",
     *(f"status.{kind}.{part}" for kind in ("initContainerStatuses", "containerStatuses") for part in CONTAINER),
 )  # fmt: skip
 STARTING_PODS = Probe(
     "pods.starting",
-    Api("/api/v1/pods?fieldSelector=status.phase%3DPending%2Cspec.nodeName%21%3D", KEEP),
+    Api("/api/v1/pods?fieldSelector=status.phase%3DPending%2Cspec.nodeName%21%3D", FIELDS),
     parse_pending_pods,
 )
 SANDBOX_FAILURES = Probe(

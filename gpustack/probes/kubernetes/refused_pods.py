@@ -14,7 +14,7 @@ from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.probes.kubernetes.nodes import list_objects
 from gpustack.probes.parsing import parse_optional_time
 
-SIMILAR = "(combined from similar events)"
+SIMILAR_EVENTS = "(combined from similar events)"
 """The first words of an event that stands for others whose messages differ; its first time may be hours before them
 (client-go tools/record/events_cache.go, EventAggregatorByReasonMessageFunc)."""
 LONGEST_RETRY = timedelta(minutes=20)
@@ -47,15 +47,20 @@ def parse_refused_pods(answer: Answer) -> tuple[RefusedPod, ...]:
 def combine_refusals(refusals: Sequence[RefusedPod]) -> RefusedPod:
     """Combine the refusals of one controller to the last one, with the time of the first and the number of all. Those
     before a longer pause are of an earlier cause. Of several similar events the first time may be such a one's."""
-    newest, *older = sorted(refusals, key=lambda refusal: str(refusal.last_at or ""), reverse=True)
-    episode, start = [newest], newest.last_at if newest.message.startswith(SIMILAR) else newest.first_at
-    for refusal in older:
+    newest_refusal, *older_refusals = sorted(refusals, key=lambda refusal: str(refusal.last_at or ""), reverse=True)
+    episode, start = (
+        [newest_refusal],
+        newest_refusal.last_at if newest_refusal.message.startswith(SIMILAR_EVENTS) else newest_refusal.first_at,
+    )
+    for refusal in older_refusals:
         if not (start and refusal.last_at) or start - refusal.last_at > LONGEST_RETRY:
             break
         episode.append(refusal)
-        start = min(start, refusal.last_at if refusal.message.startswith(SIMILAR) else refusal.first_at or start)
-    is_known = any(not refusal.message.startswith(SIMILAR) for refusal in episode)
-    return replace(newest, first_at=start if is_known else None, count=sum(refusal.count for refusal in episode))
+        start = min(start, refusal.last_at if refusal.message.startswith(SIMILAR_EVENTS) else refusal.first_at or start)
+    is_known = any(not refusal.message.startswith(SIMILAR_EVENTS) for refusal in episode)
+    return replace(
+        newest_refusal, first_at=start if is_known else None, count=sum(refusal.count for refusal in episode)
+    )
 
 
 def parse_refused_pod(entry: Any) -> RefusedPod:

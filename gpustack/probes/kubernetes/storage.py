@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.probes.kubernetes.nodes import list_objects
-from gpustack.probes.kubernetes.workloads import KEEP, parse_workloads
+from gpustack.probes.kubernetes.workloads import FIELDS, parse_workloads
 
 DEFAULT = "storageclass.kubernetes.io/is-default-class"
 
@@ -51,7 +51,7 @@ CLASSES = Probe(
     parse_storage_classes,
 )
 PROVISIONER = Probe(
-    "storage.provisioner", Api("/apis/apps/v1/namespaces/local-path-storage/deployments", KEEP), parse_workloads
+    "storage.provisioner", Api("/apis/apps/v1/namespaces/local-path-storage/deployments", FIELDS), parse_workloads
 )
 CLAIMS = Probe(
     "monitoring.claims",

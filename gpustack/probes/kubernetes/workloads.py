@@ -10,7 +10,7 @@ from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.probes.kubernetes.nodes import find_pod_refusal, list_objects
 from gpustack.probes.parsing import parse_optional_time
 
-KEEP = (
+FIELDS = (
     "metadata.name", "metadata.labels", "metadata.generation", "spec.replicas", "spec.selector.matchLabels", "status",
     "spec.template.spec.nodeSelector",
 )  # fmt: skip
@@ -58,18 +58,18 @@ def parse_workload(entry: Any) -> Workload:
     """Parse a Deployment or StatefulSet (spec.replicas), or a DaemonSet."""
     status = entry["status"]
     labels = {**entry.get("spec", {}).get("selector", {}).get("matchLabels", {}), **entry["metadata"].get("labels", {})}
-    observed = status.get("observedGeneration") == entry["metadata"]["generation"]
+    is_observed = status.get("observedGeneration") == entry["metadata"]["generation"]
     if "replicas" in entry.get("spec", {}):
         desired_pods: int = entry["spec"]["replicas"]
-        current = observed and status.get("updatedReplicas", 0) >= desired_pods
+        is_current = is_observed and status.get("updatedReplicas", 0) >= desired_pods
         ready, created_pods = status.get("readyReplicas", 0), status.get("replicas", 0)
         refusal = find_pod_refusal(status)
-        return Workload(desired_pods, ready, current, refusal, labels, created_pods, find_stall(status))
+        return Workload(desired_pods, ready, is_current, refusal, labels, created_pods, find_stall(status))
     desired_pods = status.get("desiredNumberScheduled", 0)
-    current = observed and status.get("updatedNumberScheduled", 0) >= desired_pods
+    is_current = is_observed and status.get("updatedNumberScheduled", 0) >= desired_pods
     created_pods = status.get("currentNumberScheduled", 0)
     ready, selector = status.get("numberReady", 0), find_node_selector(entry)
-    return Workload(desired_pods, ready, current, labels=labels, created_pods=created_pods, node_selector=selector)
+    return Workload(desired_pods, ready, is_current, labels=labels, created_pods=created_pods, node_selector=selector)
 
 
 def find_node_selector(entry: Any) -> Mapping[str, str]:
@@ -95,7 +95,7 @@ def find_stall(status: Any) -> Stall | None:
 
 
 def build_probe(id: str, kind: str, namespace: str) -> Probe[Mapping[str, Workload]]:
-    return Probe(id, Api(f"/apis/apps/v1/namespaces/{namespace}/{kind}", KEEP), parse_workloads)
+    return Probe(id, Api(f"/apis/apps/v1/namespaces/{namespace}/{kind}", FIELDS), parse_workloads)
 
 
 SYSTEM_DEPLOYMENTS = build_probe("workloads.system-deployments", "deployments", "kube-system")

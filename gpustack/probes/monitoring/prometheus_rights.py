@@ -46,7 +46,7 @@ def parse_rights(answer: Answer) -> Rights | None:
         return None
     lines = [line.split(" ") for line in answer.stdout.splitlines()]
     (account,) = {account for account, *_ in lines}
-    return Rights(account, {(kind, space): ANSWERS[may] for _, kind, space, may in lines})
+    return Rights(account, {(kind, space): ANSWERS[answer_word] for _, kind, space, answer_word in lines})
 
 
 def parse_operators(answer: Answer) -> tuple[Operator, ...]:
@@ -55,7 +55,7 @@ def parse_operators(answer: Answer) -> tuple[Operator, ...]:
             entry["metadata"]["namespace"],
             entry["metadata"]["name"],
             entry.get("status", {}).get("readyReplicas", 0) > 0,
-            any(has_flag(container, *NARROWING) for container in operator_containers),
+            any(has_flag(container, *NARROWING_FLAGS) for container in operator_containers),
         )
         for entry in list_objects(answer)
         if (
@@ -76,7 +76,7 @@ def has_flag(container: Any, *flags: str) -> bool:
     return any(word.startswith(flags) for word in container.get("args") or ())
 
 
-NARROWING = (
+NARROWING_FLAGS = (
     "--namespaces=", "--prometheus-instance-namespaces=", "--controller-id=", "--prometheus-instance-selector="
 )  # fmt: skip
 

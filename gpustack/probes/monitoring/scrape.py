@@ -68,8 +68,8 @@ def parse_rejected_objects(answer: Answer) -> tuple[RejectedObject, ...]:
     """Parse the rejected objects, each once. Raise ValueError where the answer is no list of events."""
     rejected_objects = {}
     for entry in list_objects(answer):
-        regards = entry["involvedObject"]
-        kind, namespace, name = (str(regards.get(field, "")) for field in ("kind", "namespace", "name"))
+        involved_object = entry["involvedObject"]
+        kind, namespace, name = (str(involved_object.get(field, "")) for field in ("kind", "namespace", "name"))
         place = kind, namespace, name
         rejected_objects[place] = RejectedObject(*place, shorten_message(str(entry.get("message", ""))))
     return tuple(rejected_objects[place] for place in sorted(rejected_objects))

@@ -13,7 +13,7 @@ from gpustack.files.json_text import load_json
 from gpustack.probes.monitoring.workloads import ALERTMANAGER
 from gpustack.probes.parsing import parse_optional_time
 
-ANYTHING = (".*", ".+", "^.*$", "^.+$", "(.*)", "(.+)")
+ANY_VALUE = (".*", ".+", "^.*$", "^.+$", "(.*)", "(.+)")
 """Expressions that take every value that is not empty."""
 
 
@@ -60,7 +60,7 @@ def parse_silence(entry: Any) -> Silence:
 
 def is_open(matcher: Any) -> bool:
     """Tell whether a matcher is open: it takes every alert that has its label; each alert has a name and a severity."""
-    return bool(matcher["isRegex"]) and matcher.get("isEqual", True) and matcher["value"] in ANYTHING
+    return bool(matcher["isRegex"]) and matcher.get("isEqual", True) and matcher["value"] in ANY_VALUE
 
 
 def format_matcher(matcher: Any) -> str:

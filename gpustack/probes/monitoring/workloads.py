@@ -62,15 +62,18 @@ def parse_custom_resources(answer: Answer) -> Mapping[str, CustomResource] | Non
 def parse_custom_resource(entry: Mapping[str, Any]) -> CustomResource:
     conditions: Sequence[Mapping[str, str]] = entry.get("status", {}).get("conditions", ())
     spec = entry.get("spec")
-    narrow = [] if spec is None else [name for name in SELECTORS if spec.get(name) != {}]
+    narrow_selectors = [] if spec is None else [name for name in SELECTORS if spec.get(name) != {}]
     by_type = {condition["type"]: condition for condition in conditions}
     # What keeps it from being made comes first: that it is not available may be a consequence.
-    true = {kind: by_type.get(kind, {}).get("status", "") == "True" for kind in ("Reconciled", "Available")}
+    status_by_kind = {kind: by_type.get(kind, {}).get("status", "") == "True" for kind in ("Reconciled", "Available")}
     reason = next(
-        (by_type[kind].get("message", "") for kind, holds in true.items() if not holds and kind in by_type), ""
+        (by_type[kind].get("message", "") for kind, holds in status_by_kind.items() if not holds and kind in by_type),
+        "",
     )
     prefix = (spec or {}).get("routePrefix")
-    return CustomResource(true["Available"], true["Reconciled"], reason, tuple(narrow), prefix)
+    return CustomResource(
+        status_by_kind["Available"], status_by_kind["Reconciled"], reason, tuple(narrow_selectors), prefix
+    )
 
 
 def parse_by_label(label: str) -> Callable[[Answer], Mapping[str, float]]:

@@ -44,8 +44,8 @@ def parse_forwarding(answer: Answer) -> Forwarding:
     policy = next((match[1] for line in lines if (match := POLICY.fullmatch(line))), "")
     if lines and not policy:
         raise ValueError(lines[0])
-    joined = any(line.endswith("-j FLANNEL-FWD") for line in lines)
-    matches = (ACCEPT_RULE.fullmatch(line) for line in parts["flannel"] if joined)
+    is_joined = any(line.endswith("-j FLANNEL-FWD") for line in lines)
+    matches = (ACCEPT_RULE.fullmatch(line) for line in parts["flannel"] if is_joined)
     return Forwarding(policy, frozenset(str(IPv4Network(rule_match[1])) for rule_match in matches if rule_match))
 
 

@@ -81,12 +81,12 @@ def parse_daemon_set(answer: Answer) -> DaemonSet | None:
     image = next((image for image in images if IMAGE.search(image)), images[0])
     status = daemon_set["status"]
     desired_pods = status.get("desiredNumberScheduled", 0)
-    observed = status.get("observedGeneration") == daemon_set["metadata"]["generation"]
+    is_observed = status.get("observedGeneration") == daemon_set["metadata"]["generation"]
     return DaemonSet(
         image.partition("@")[0].rpartition(":")[2].removeprefix("v"),
         desired_pods,
         status.get("numberReady", 0),
-        observed and status.get("updatedNumberScheduled", 0) == desired_pods,
+        is_observed and status.get("updatedNumberScheduled", 0) == desired_pods,
     )
 
 

@@ -6,7 +6,7 @@ from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.probes.sections import parse_sections
 
 # What a manager says of a link that it leaves alone: networkctl(1), nmcli(1).
-ALONE = ("unmanaged", "connected (externally)", "linger")
+UNMANAGED_STATES = ("unmanaged", "connected (externally)", "linger")
 
 
 def parse_link_states(answer: Answer) -> Mapping[str, Mapping[str, str]]:
@@ -25,7 +25,7 @@ def find_managed_links(links_by_manager: Mapping[str, Mapping[str, str]]) -> lis
         (manager, link, state)
         for manager, links in links_by_manager.items()
         for link, state in links.items()
-        if state not in ALONE
+        if state not in UNMANAGED_STATES
     ]
 
 

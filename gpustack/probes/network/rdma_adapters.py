@@ -23,8 +23,8 @@ def parse_rdma_adapters(answer: Answer) -> RdmaAdapters:
     if answer.stdout == f"{NO_GPU}\n":
         return RdmaAdapters()
     matches = [(line, LINE.fullmatch(line)) for line in answer.stdout.splitlines()]
-    if odd := [line for line, match in matches if match is None]:
-        raise ValueError(odd[0][:80])
+    if unknown_lines := [line for line, match in matches if match is None]:
+        raise ValueError(unknown_lines[0][:80])
     layers = {match[1]: match[2] for _, match in matches if match}
     infiniband = tuple(name for name, layer in layers.items() if layer == "InfiniBand")
     return RdmaAdapters(infiniband, tuple(name for name in layers if name not in infiniband))

@@ -48,8 +48,8 @@ def parse_managed_packages(answer: Answer) -> ManagedPackages:
     """Parse the packages. Raise ValueError or KeyError where the answer has another shape."""
     parts = index_sections(split_sections(answer.stdout))
     history = {name for name in parts["history"] if name}
-    if odd := [name for name in history if not PACKAGE.fullmatch(name)]:
-        raise ValueError(odd)
+    if unknown_names := [name for name in history if not PACKAGE.fullmatch(name)]:
+        raise ValueError(unknown_names)
     states = [line.split(" ") for line in parts["states"]]
     installed_states = {name: want for name, want, status in states if status == "installed"}
     managed_packages = tuple(sorted(history & set(installed_states)))

@@ -13,7 +13,7 @@ HOST_PACKAGES = (
     "ca-certificates", "conntrack", "curl", "ethtool", "gpg", "iproute2", "ipset", "iptables", "kmod", "nftables",
     "procps", "socat",
 )  # fmt: skip
-FETCHING = ("ca-certificates", "curl", "gpg")
+FETCH_PACKAGES = ("ca-certificates", "curl", "gpg")
 # Docker's own packages stand on containerd.io (docker-ce Depends: containerd.io), the very runtime that is wanted.
 DOCKER_CE = "docker-ce"
 # Runtimes of other origin: both own /usr/bin/containerd or the same socket.
@@ -23,7 +23,7 @@ MAIN_PACKAGES = ("containerd.io", "cri-tools", "kubeadm", "kubectl", "kubelet", 
 PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]*", re.ASCII)
 """The names of packages that dpkg accepts, of other vendors too (lib/dpkg/parsehelp.c, pkg_name_is_illegal); those of
 Debian are narrower."""
-MISSING = "dpkg-query: no packages found matching "
+MISSING_MESSAGE = "dpkg-query: no packages found matching "
 PACKAGE_NAMES = (*HOST_PACKAGES, "apparmor", DOCKER_CE, *FOREIGN_RUNTIMES, *MAIN_PACKAGES)
 
 
@@ -59,7 +59,7 @@ def parse_packages(answer: Answer) -> Mapping[str, Package | None]:
     dpkg-query ends with 1 when it misses one, and names it. Raise ValueError where a package is in neither output.
     """
     packages: dict[str, Package | None] = dict.fromkeys(PACKAGE_NAMES)
-    expected = set(PACKAGE_NAMES) - {line.removeprefix(MISSING) for line in answer.stderr.splitlines()}
+    expected = set(PACKAGE_NAMES) - {line.removeprefix(MISSING_MESSAGE) for line in answer.stderr.splitlines()}
     for line in answer.stdout.splitlines():
         name, want, status, version = line.split(" ")
         expected.discard(name)

@@ -93,10 +93,12 @@ def mirrors(view: View) -> Result | None:
     """Images are pulled only from the mirror of the spec; without a mirror, no mirror configuration of gpustack
     remains."""
     mirror_files, address = view[MIRRORS], resolve_mirror(view.spec)
-    foreign = [name for name in REGISTRIES if name in mirror_files and not mirror_files[name].is_managed]
-    if address and foreign:
+    foreign_registries = [name for name in REGISTRIES if name in mirror_files and not mirror_files[name].is_managed]
+    if address and foreign_registries:
         hint = Prose("move /etc/containerd/certs.d/REGISTRY/hosts.toml away")
-        return Result("hosts.toml", f"for {address}", f"different for {format_value(foreign)}", "operator", hint=hint)
+        return Result(
+            "hosts.toml", f"for {address}", f"different for {format_value(foreign_registries)}", "operator", hint=hint
+        )
     login = "same, mode 0600" if isinstance(view.spec.source, Mirror) and view.spec.source.user else ""
     expected_mirrors = dict.fromkeys(REGISTRIES, (address, (address,), login)) if address else {}
     managed_mirrors = {

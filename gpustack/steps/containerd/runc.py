@@ -36,8 +36,8 @@ def describe_overwritten_runc(view: View) -> str:
     if not version:
         reason = f"its version is {runc.version}" if runc.version else "there is none"
         return f"whether runc has the repair for {DEFECT} is unknown ({reason}), and {is_such}: {CONSEQUENCE}"
-    lacks = "lacks" if NUMBERS.fullmatch(runc.version) else "may lack"
-    return f"runc {runc.version} {lacks} the repair for {DEFECT}, and {is_such}: {CONSEQUENCE}"
+    verb = "lacks" if NUMBERS.fullmatch(runc.version) else "may lack"
+    return f"runc {runc.version} {verb} the repair for {DEFECT}, and {is_such}: {CONSEQUENCE}"
 
 
 def parse_version(text: str) -> Version | None:
@@ -48,11 +48,14 @@ def parse_version(text: str) -> Version | None:
 
 def needs_repair(view: View, kernel: Version) -> bool:
     """Tell whether a kernel of that version writes over runc's memory, unless its distribution repaired it."""
-    ranges = ((parse_version(first), parse_version(good)) for first, good in view.versions.runc_kernels)
-    return any(first and good and first <= kernel < good for first, good in ranges)
+    ranges = (
+        (parse_version(first), parse_version(repaired_version))
+        for first, repaired_version in view.versions.runc_kernels
+    )
+    return any(first and repaired_version and first <= kernel < repaired_version for first, repaired_version in ranges)
 
 
 def has_repair(view: View, version: Version) -> bool:
     """Tell whether a runc of that version was released with the repair."""
-    good = {first[:2]: first for text in view.versions.runc_patches if (first := parse_version(text))}
-    return version >= good.get(version[:2], max(good.values()))
+    repaired_versions = {first[:2]: first for text in view.versions.runc_patches if (first := parse_version(text))}
+    return version >= repaired_versions.get(version[:2], max(repaired_versions.values()))

@@ -78,8 +78,10 @@ def crictl(view: View) -> Result | None:
 
 def packages_held(view: View) -> Result | None:
     """The packages are on hold, so that an upgrade of the host does not change them."""
-    loose = [name for name in ("containerd.io", "cri-tools") if (package := view[PACKAGES][name]) and not package.held]
-    return Result("packages", "held", f"not held: {format_value(loose)}") if loose else None
+    unheld_packages = [
+        name for name in ("containerd.io", "cri-tools") if (package := view[PACKAGES][name]) and not package.held
+    ]
+    return Result("packages", "held", f"not held: {format_value(unheld_packages)}") if unheld_packages else None
 
 
 STEP = Step(

@@ -70,8 +70,8 @@ def version_pinned(view: View) -> Result | None:
 def packages_installed(view: View) -> Result | None:
     """The libraries with nvidia-smi and the source of the kernel module for DKMS are installed; on Ubuntu also
     nvidia-persistenced, which no other package installs there."""
-    missing = [name for name in list_expected_packages(view) if name not in view[GPU_PACKAGES]]
-    return Result("packages", "installed", f"missing: {format_value(missing)}") if missing else None
+    missing_packages = [name for name in list_expected_packages(view) if name not in view[GPU_PACKAGES]]
+    return Result("packages", "installed", f"missing: {format_value(missing_packages)}") if missing_packages else None
 
 
 def version(view: View) -> Result | None:
@@ -89,10 +89,10 @@ def packages_held(view: View) -> Result | None:
     """The packages are on hold, so that a host upgrade does not move the libraries away from the loaded module."""
     if not view.spec.gpu.driver.guard:
         return None
-    loose = [
+    unheld_packages = [
         name for name in list_expected_packages(view) if (package := view[GPU_PACKAGES].get(name)) and not package.held
     ]
-    return Result("packages", "held", f"not held: {format_value(loose)}") if loose else None
+    return Result("packages", "held", f"not held: {format_value(unheld_packages)}") if unheld_packages else None
 
 
 def unattended_upgrades(view: View) -> Result | None:
@@ -100,10 +100,12 @@ def unattended_upgrades(view: View) -> Result | None:
     apt."""
     if not view.spec.gpu.driver.guard:
         return None
-    missing = [word for word in EXCLUDED_PREFIXES if word not in view[GPU_GUARD]]
-    if not missing:
+    missing_prefixes = [word for word in EXCLUDED_PREFIXES if word not in view[GPU_GUARD]]
+    if not missing_prefixes:
         return None
-    return Result("excluded from unattended upgrades", format_value(EXCLUDED_PREFIXES), f"not {format_value(missing)}")
+    return Result(
+        "excluded from unattended upgrades", format_value(EXCLUDED_PREFIXES), f"not {format_value(missing_prefixes)}"
+    )
 
 
 def next_kernel(view: View) -> Result | None:
@@ -112,15 +114,15 @@ def next_kernel(view: View) -> Result | None:
     if not view.spec.gpu.driver.guard:
         return None
     next_kernel_state = view[GPU_KERNELS].next
-    lacking = []
+    missing_parts = []
     if next_kernel_state and not next_kernel_state.headers:
-        lacking.append(f"linux-headers-{next_kernel_state.release}")
+        missing_parts.append(f"linux-headers-{next_kernel_state.release}")
     elif next_kernel_state and not next_kernel_state.module and list_expected_packages(view)[1] in view[GPU_PACKAGES]:
-        lacking.append(f"the module for {next_kernel_state.release}")
+        missing_parts.append(f"the module for {next_kernel_state.release}")
     header_packages = [name for name in list_header_packages(view) if name not in view[GPU_KERNELS].unknown]
-    lacking += [name for name in header_packages if name not in view[GPU_PACKAGES]]
-    if lacking:
-        return Result("packages for the next kernel", "headers and a module", f"missing: {format_value(lacking)}")
+    missing_parts += [name for name in header_packages if name not in view[GPU_PACKAGES]]
+    if missing_parts:
+        return Result("packages for the next kernel", "headers and a module", f"missing: {format_value(missing_parts)}")
     return None
 
 

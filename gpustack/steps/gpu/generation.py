@@ -47,19 +47,19 @@ def generation(view: View) -> Result | None:
             "kernel module", f"open, the only one from branch {OPEN_ONLY_BRANCH} on", kind, "operator", hint=hint
         )
     supports_legacy = kind == "proprietary" and branch <= LAST_LEGACY_BRANCH
-    old = [] if supports_legacy else [device for device in devices if device.number < TURING]
-    new = [device for device in devices if device.number >= BLACKWELL and kind == "proprietary"]
-    remaining = len(devices) - len(old) - len(new)
-    if not (old or new) or remaining >= count_gpus(view):
+    old_devices = [] if supports_legacy else [device for device in devices if device.number < TURING]
+    new_devices = [device for device in devices if device.number >= BLACKWELL and kind == "proprietary"]
+    remaining_count = len(devices) - len(old_devices) - len(new_devices)
+    if not (old_devices or new_devices) or remaining_count >= count_gpus(view):
         return None
-    if old:
+    if old_devices:
         hint = Prose(
             "gpu.driver: {{version: {}.…, kernel_module: proprietary}} in the spec",
             str(LAST_LEGACY_BRANCH),
         )
-    if old and remaining:
-        display = Prose("gpustack_gpus: {} in the inventory, where these are for a display alone", str(remaining))
+    if old_devices and remaining_count:
+        display = Prose("gpustack_gpus: {} in the inventory, where these are for a display alone", str(remaining_count))
         hint = join_hints(hint, display)
-    names = format_value([f"{device.bus} 10de:{device.device}" for device in old or new])
-    actual = f"{names}: {'older than Turing' if old else 'Blackwell'}"
+    names = format_value([f"{device.bus} 10de:{device.device}" for device in old_devices or new_devices])
+    actual = f"{names}: {'older than Turing' if old_devices else 'Blackwell'}"
     return Result("GPUs", f"supported by the {kind} module of {version}", actual, "operator", hint=hint)

@@ -137,6 +137,6 @@ def map_dcgm_versions(view: View) -> dict[str, str]:
         for host, engines in engines_by_host.items()
         if engines.running
     }
-    if unclear := [host for host, version in versions.items() if not version]:
-        raise FactUnavailable(f"no package of DCGM on {format_value(unclear)}; there: nv-hostengine --version")
+    if unclear_hosts := [host for host, version in versions.items() if not version]:
+        raise FactUnavailable(f"no package of DCGM on {format_value(unclear_hosts)}; there: nv-hostengine --version")
     return versions

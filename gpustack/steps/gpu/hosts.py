@@ -18,7 +18,7 @@ from gpustack.steps.gpu.count import count_gpus, list_gpus
 from gpustack.steps.gpu.driver_running import answers
 from gpustack.steps.own_node import confirm_node
 
-PRESENT = "nvidia.com/gpu.present"
+PRESENCE_LABEL = "nvidia.com/gpu.present"
 
 
 def count_host_gpus(view: View) -> Mapping[str, int]:
@@ -31,9 +31,11 @@ def compute_host_gpus(view: View) -> Mapping[str, int]:
     silent_hosts = list_silent_hosts(view)
     host_views = {host.name: view.select_host(host.name) for host in view.hosts if host.name not in silent_hosts}
     counts = {host: number for host, host_view in host_views.items() if (number := count_gpus(host_view))}
-    unclear = [host for host in silent_hosts if view.select_host(host).reached]
-    if unclear and not counts:
-        raise FactUnavailable(f"{format_value(unclear)}: unknown whether there are GPUs, and no other host has any")
+    unclear_hosts = [host for host in silent_hosts if view.select_host(host).reached]
+    if unclear_hosts and not counts:
+        raise FactUnavailable(
+            f"{format_value(unclear_hosts)}: unknown whether there are GPUs, and no other host has any"
+        )
     return counts
 
 
@@ -128,14 +130,16 @@ def namespace(view: View) -> Result | None:
     subject, expected_level = f"namespace {name}", "Pod Security level privileged"
     if not level:
         return Result(subject, expected_level, "unset")
-    explain = Command("gpustack", "explain", "namespace-restricted")
-    return Result(subject, expected_level, level, cure="operator", hint=explain)
+    explain_command = Command("gpustack", "explain", "namespace-restricted")
+    return Result(subject, expected_level, level, cure="operator", hint=explain_command)
 
 
 def find_unlabelled_hosts(view: View) -> dict[str, str]:
     """Find hosts with GPUs whose nodes lack the label. A host that is not a node is checked by the step workers."""
     nodes = map_gpu_nodes(view)
-    return {host: f"no label {PRESENT}" for host, node in nodes.items() if node.labels.get(PRESENT) != "true"}
+    return {
+        host: f"no label {PRESENCE_LABEL}" for host, node in nodes.items() if node.labels.get(PRESENCE_LABEL) != "true"
+    }
 
 
 def gpus_on_bus(view: View) -> Result | None:
@@ -171,8 +175,8 @@ def describe_driver_error(view: View) -> str:
     if result is not None:
         return result.actual
     expected_count = count_gpus(view)
-    missing = smi.state == "ended" and len(smi.gpus) < expected_count
-    return f"shows {len(smi.gpus)} of {expected_count} GPUs" if missing else ""
+    is_incomplete = smi.state == "ended" and len(smi.gpus) < expected_count
+    return f"shows {len(smi.gpus)} of {expected_count} GPUs" if is_incomplete else ""
 
 
 def has_running_plugins(view: View, plugins: Collection[str]) -> bool:
@@ -210,25 +214,25 @@ def find_allocatable_mismatch(
     If one GPU does not respond while the device plugin starts, the plugin exits, and the node has no allocatable GPU:
     the driver on the host reports that, and waiting does not help.
     """
-    nodes, wrong, unhealthy, driver_errors = map_gpu_nodes(view), {}, {}, {}
+    nodes, wrong, unhealthy_counts, driver_errors = map_gpu_nodes(view), {}, {}, {}
     for host, count in expected_counts.items():
-        offers = nodes[host].allocatable
-        is_known = offers or has_running_plugins(view, plugins)
-        if is_known and nodes[host].capacity == count > offers:
-            unhealthy[host] = f"{count - offers} of {count} unhealthy"
-        elif offers < count or (offers > count and not at_least):
-            wrong[host] = f"{offers} of {count}"
+        offered_count = nodes[host].allocatable
+        is_known = offered_count or has_running_plugins(view, plugins)
+        if is_known and nodes[host].capacity == count > offered_count:
+            unhealthy_counts[host] = f"{count - offered_count} of {count} unhealthy"
+        elif offered_count < count or (offered_count > count and not at_least):
+            wrong[host] = f"{offered_count} of {count}"
             if driver := describe_driver_error(view.select_host(host)):
                 driver_errors[host] = f"{wrong[host]}, nvidia-smi: {driver}"
-    if unhealthy and not wrong:
-        explain = Command("gpustack", "explain", f"{step}/allocatable")
-        kernel = Prose("journalctl -k | grep NVRM; then {}", explain, note="on that host")
-        return build_hosts_result("nvidia.com/gpu", "all healthy", unhealthy, "operator", kernel)
+    if unhealthy_counts and not wrong:
+        explain_command = Command("gpustack", "explain", f"{step}/allocatable")
+        kernel = Prose("journalctl -k | grep NVRM; then {}", explain_command, note="on that host")
+        return build_hosts_result("nvidia.com/gpu", "all healthy", unhealthy_counts, "operator", kernel)
     if wrong and wrong.keys() == driver_errors.keys():
         hint = Command(
             "gpustack", "explain", "gpu-driver/answers", note="the device plugin starts with all GPUs of a host or none"
         )
         return build_hosts_result(
-            "nvidia.com/gpu", "all GPUs of the hosts", driver_errors | unhealthy, "operator", hint
+            "nvidia.com/gpu", "all GPUs of the hosts", driver_errors | unhealthy_counts, "operator", hint
         )
-    return build_hosts_result("nvidia.com/gpu", "all GPUs of the hosts", wrong | unhealthy, passing=True)
+    return build_hosts_result("nvidia.com/gpu", "all GPUs of the hosts", wrong | unhealthy_counts, passing=True)

@@ -116,16 +116,16 @@ def series(view: View) -> Result | None:
     """Prometheus has a recent series of every GPU of every node, or of those of gpu.metrics.devices, by its UUID, from
     one scrape job: the series of a job that is no longer scraped can be queried for five minutes."""
     counts, wrong = count_host_gpus(view), {}
-    fresh = max(STALE_SECONDS, 3 * parse_duration(view.spec.gpu.metrics.interval))
+    age_limit = max(STALE_SECONDS, 3 * parse_duration(view.spec.gpu.metrics.interval))
     by_host: dict[str, list[GpuSeries]] = {}
     for gpu_series in view[SERIES]:
         by_host.setdefault(gpu_series.host, []).append(gpu_series)
     for host, node in map_gpu_nodes(view).items():
         count = count_watched_gpus(view.spec.gpu.metrics.devices, counts[host])
         host_series = by_host.get(node.name, [])
-        uuids = {gpu_series.uuid for gpu_series in host_series if gpu_series.age < fresh}
-        newest = min((gpu_series.age for gpu_series in host_series), default=0)
-        jobs = {gpu_series.job for gpu_series in host_series if gpu_series.age < newest + STALE_SECONDS}
+        uuids = {gpu_series.uuid for gpu_series in host_series if gpu_series.age < age_limit}
+        newest_age = min((gpu_series.age for gpu_series in host_series), default=0)
+        jobs = {gpu_series.job for gpu_series in host_series if gpu_series.age < newest_age + STALE_SECONDS}
         if len(uuids) != count:
             wrong[host] = f"{len(uuids)} of {count}"
         elif len(jobs) > 1:
@@ -145,7 +145,7 @@ def silent_alerts(view: View) -> Result | None:
         if XID_COUNT not in fields:
             words.append(f"Xids of {model}: {describe_sources_of_xids(fields)}")
         groups = list_silent_groups(fields | inputs.other_words | list_needed_labels())
-        words += [f"{', '.join(alerts)} of {model}: no {missing}" for missing, alerts in groups.items()]
+        words += [f"{', '.join(alerts)} of {model}: no {missing_series}" for missing_series, alerts in groups.items()]
     return build_ok_result("alerts that cannot fire", "; ".join(words)) if words else None
 
 
@@ -165,10 +165,10 @@ def temporary(view: View) -> Result | None:
         f"{node}: {mark.description if mark else f'{change}, no mark of gpustack: {view[MARKS][node, change]}'}"
         for (node, change), mark in parsed_marks.items()
     ]
-    late = any(mark and mark.overdue for mark in parsed_marks.values())
+    is_late = any(mark and mark.overdue for mark in parsed_marks.values())
     hint = (
         Command("gpustack", "gpu", "config", "show", note="puts back what is overdue")
-        if late
+        if is_late
         else Command("gpustack", "explain", "gpu-metrics")
     )
     return Result("temporary changes of GPUs", "none", "; ".join(words), "operator", hint=hint)

@@ -41,7 +41,7 @@ from gpustack.steps.egress_files import find_object_mismatch
 from gpustack.steps.gpu.count import count_passthrough_gpus, list_gpus
 from gpustack.steps.gpu.host_engines import engine_pair, has_engine_pod, host_engine
 from gpustack.steps.gpu.hosts import (
-    PRESENT,
+    PRESENCE_LABEL,
     build_hosts_result,
     count_host_gpus,
     count_node_gpus,
@@ -109,10 +109,10 @@ def left_alone(view: View) -> Result | None:
     """The node of a host that has GPUs, but none for Kubernetes, has the label that excludes it from the operator:
     otherwise the operator deploys its operands there, and waits forever for a driver. The check uses the PCI bus,
     whatever the inventory says."""
-    able = [view.select_host(host.name) for host in view.hosts if host.name not in list_silent_hosts(view)]
+    host_views = [view.select_host(host.name) for host in view.hosts if host.name not in list_silent_hosts(view)]
     hosts = {
         host_view[IDENTITY].machine_id: host_view.location
-        for host_view in able
+        for host_view in host_views
         if host_view[GPU_DEVICES] and not list_gpus(host_view)
     }
     labelless = {
@@ -172,7 +172,9 @@ def policy(view: View) -> Result | None:
 def labels(view: View) -> Result | None:
     """The operator has labelled the node of every host with GPUs as a GPU node. A host that is not a node is checked by
     the step workers."""
-    return build_hosts_result("nodes with GPUs", f"labelled {PRESENT}=true", find_unlabelled_hosts(view), passing=True)
+    return build_hosts_result(
+        "nodes with GPUs", f"labelled {PRESENCE_LABEL}=true", find_unlabelled_hosts(view), passing=True
+    )
 
 
 def operands(view: View) -> Result | None:
@@ -204,15 +206,15 @@ def operands(view: View) -> Result | None:
             return result
     workloads = view[GPU_DAEMON_SETS]
     count = len(map_gpu_nodes(view))
-    missing = [name for name in names if name not in workloads]
+    missing_names = [name for name in names if name not in workloads]
     failures = [
         f"{name} {workloads[name].ready} of {max(workloads[name].desired_pods, count)}"
         for name in names
         if name in workloads and (not workloads[name].runs or workloads[name].ready < count)
     ]
-    if not missing and not failures:
+    if not missing_names and not failures:
         return None
-    words = [f"no {format_value(missing)}" if missing else "", format_value(failures) if failures else ""]
+    words = [f"no {format_value(missing_names)}" if missing_names else "", format_value(failures) if failures else ""]
     return Result("operands", "running on every GPU node", "; ".join(filter(None, words)), passing=True)
 
 

@@ -22,7 +22,7 @@ DRIVER = "nvidia-driver-daemonset"  # of a pool of nodes: with a suffix
 NO_SHARING = "none"
 # Layouts that leave all GPUs of a host alike, by the names of NVIDIA's MIG manager: all-disabled, all-1g.10gb,
 # all-1g.20gb.me. Not all-balanced, and not all-enabled, which makes no instances.
-UNIFORM = re.compile(r"all-(disabled|\d+g\..+)")
+UNIFORM_PROFILE = re.compile(r"all-(disabled|\d+g\..+)")
 
 
 def needs_release(view: View) -> bool:
@@ -110,7 +110,7 @@ def build_mig_values(view: View) -> dict[str, Any]:
     `single` its plugin offers nothing. Then every host's instances are nvidia.com/mig-PROFILE, no more nvidia.com/gpu.
     Hosts may differ with both (GPU Operator documentation, gpu-operator-mig)."""
     layouts = [host.spec.gpustack_mig for host in view.hosts if host.spec.gpustack_mig]
-    return {} if all(UNIFORM.fullmatch(layout) for layout in layouts) else {"mig": {"strategy": "mixed"}}
+    return {} if all(UNIFORM_PROFILE.fullmatch(layout) for layout in layouts) else {"mig": {"strategy": "mixed"}}
 
 
 def build_taint_values(view: View) -> dict[str, Any]:

@@ -48,12 +48,12 @@ def find_first_branch(view: View) -> int | None:
 
 def advise_newer_driver(view: View, first: int) -> Hint:
     """Advise what leads on: a newer driver or, unless the spec says that there is none of ours, none at all."""
-    newer = Prose("install driver {} or newer on that host, and reboot it", str(first))
+    driver_advice = Prose("install driver {} or newer on that host, and reboot it", str(first))
     packages = list_driver_parts(view)
     removal = Command("apt-get", "remove", *packages) if packages else Command("/usr/bin/nvidia-uninstall")
     if view.spec.gpu.driver.mode != "auto":
-        return newer
-    return join_hints(newer, Prose("or {} and reboot: install then brings its own", removal))
+        return driver_advice
+    return join_hints(driver_advice, Prose("or {} and reboot: install then brings its own", removal))
 
 
 def list_driver_parts(view: View) -> list[str]:
@@ -71,12 +71,12 @@ def describe_owner_driver(view: View) -> str:
         if not list_gpus(view) or choose_driver_mode(view) != "none":
             return ""
         sentence = f"driver {driver.module or driver.library} is its owner's, and left alone"
-        loose = list_loose_parts(view)
+        loose_parts = list_loose_parts(view)
     except FactUnavailable:
         return ""
-    if not loose:
+    if not loose_parts:
         return sentence
-    hold = Command("apt-mark", "hold", *loose)
+    hold = Command("apt-mark", "hold", *loose_parts)
     return f"{sentence}; unattended upgrades may replace it under running pods, until a reboot: {hold}"
 
 

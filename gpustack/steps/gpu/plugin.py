@@ -41,7 +41,7 @@ from gpustack.steps.gpu import plugin_objects as gpu_plugin_objects
 from gpustack.steps.gpu.count import list_gpus
 from gpustack.steps.gpu.host_engines import engine_pair, host_engine
 from gpustack.steps.gpu.hosts import (
-    PRESENT,
+    PRESENCE_LABEL,
     build_hosts_result,
     count_host_gpus,
     count_shared_gpus,
@@ -77,7 +77,7 @@ def list_node_labels(view: View) -> list[str]:
     for host, node in map_writable_nodes(view).items():
         sharing_name = format_sharing(*select_sharing(view, view.select_host(host).host))
         label_lines += [
-            f"{node.name} {PRESENT} true",
+            f"{node.name} {PRESENCE_LABEL} true",
             f"{node.name} {PLUGIN_LABEL} {'-' if sharing_name == NO_SHARING else sharing_name}",
         ]
     return label_lines
@@ -96,8 +96,8 @@ def list_stale_labels(view: View) -> list[str]:
             and host_view.has_fact(IDENTITY)
         ):
             name = find_writable_node(view, host.name)
-            if PRESENT in labels.get(name, {}):
-                label_lines.append(f"{name} {PRESENT} -")
+            if PRESENCE_LABEL in labels.get(name, {}):
+                label_lines.append(f"{name} {PRESENCE_LABEL} -")
     return label_lines
 
 
@@ -163,7 +163,7 @@ def labels(view: View) -> Result | None:
         if actual_sharing != expected_sharing:
             wrong.setdefault(host, f"{PLUGIN_LABEL}={actual_sharing} instead of {expected_sharing}")
     wrong |= {line.split()[0]: "labelled, but without GPUs" for line in list_stale_labels(view)}
-    return build_hosts_result("labels of nodes", f"{PRESENT}=true on nodes with GPUs", wrong)
+    return build_hosts_result("labels of nodes", f"{PRESENCE_LABEL}=true on nodes with GPUs", wrong)
 
 
 def daemon_sets(view: View) -> Result | None:

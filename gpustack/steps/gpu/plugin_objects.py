@@ -8,7 +8,7 @@ from gpustack.probes.gpu import engine_pods
 from gpustack.probes.gpu.dcgm import APP
 from gpustack.steps.applied_objects import Object, build_object
 from gpustack.steps.gpu.exporter import COUNTERS, COUNTERS_KEY, REMOTE, build_environment, render_counters
-from gpustack.steps.gpu.hosts import PRESENT, select_sharing
+from gpustack.steps.gpu.hosts import PRESENCE_LABEL, select_sharing
 from gpustack.steps.gpu.metrics_objects import PORT, build_config_map
 from gpustack.steps.gpu.operator_values import NO_SHARING, SHARING, format_sharing, render_plugin_config
 from gpustack.steps.tolerations import build_tolerations
@@ -87,7 +87,7 @@ def build_placement(view: View, sharing_name: str = "") -> Manifest:
     sharing_rule: Manifest = {"key": PLUGIN_LABEL, "operator": "DoesNotExist"}
     if sharing_name != NO_SHARING:
         sharing_rule = {"key": PLUGIN_LABEL, "operator": "In", "values": [sharing_name]}
-    rules = [{"key": PRESENT, "operator": "In", "values": ["true"]}, *([sharing_rule] if sharing_name else [])]
+    rules = [{"key": PRESENCE_LABEL, "operator": "In", "values": ["true"]}, *([sharing_rule] if sharing_name else [])]
     terms = {"nodeSelectorTerms": [{"matchExpressions": rules}]}
     return {
         "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}},

@@ -65,8 +65,8 @@ def repository(view: View) -> Result | None:
 
 def packages_installed(view: View) -> Result | None:
     """The toolkit is installed."""
-    missing = [name for name in PACKAGES if name not in view[GPU_PACKAGES]]
-    return Result("packages", "installed", f"missing: {format_value(missing)}") if missing else None
+    missing_packages = [name for name in PACKAGES if name not in view[GPU_PACKAGES]]
+    return Result("packages", "installed", f"missing: {format_value(missing_packages)}") if missing_packages else None
 
 
 def version(view: View) -> Result | None:
@@ -83,8 +83,8 @@ def version(view: View) -> Result | None:
 
 def packages_held(view: View) -> Result | None:
     """The packages are on hold, so that an upgrade of the host does not change them."""
-    loose = [name for name in PACKAGES if (package := view[GPU_PACKAGES].get(name)) and not package.held]
-    return Result("packages", "held", f"not held: {format_value(loose)}") if loose else None
+    unheld_packages = [name for name in PACKAGES if (package := view[GPU_PACKAGES].get(name)) and not package.held]
+    return Result("packages", "held", f"not held: {format_value(unheld_packages)}") if unheld_packages else None
 
 
 def build_drop_in() -> dict[str, Any]:

@@ -36,15 +36,15 @@ def repository(view: View) -> Result | None:
 
 def packages_installed(view: View) -> Result | None:
     """The packages are all installed."""
-    missing = [name for name in NAMES if view[PACKAGES][name] is None]
-    return Result("packages", "installed", f"missing: {format_value(missing)}") if missing else None
+    missing_packages = [name for name in NAMES if view[PACKAGES][name] is None]
+    return Result("packages", "installed", f"missing: {format_value(missing_packages)}") if missing_packages else None
 
 
 def packages_held(view: View) -> Result | None:
     """The packages are on hold, so that an upgrade of the host does not change them."""
     names = [name for name in NAMES if name not in find_foreign_packages(view)]
-    loose = [name for name in names if (package := view[PACKAGES][name]) and not package.held]
-    return Result("packages", "held", f"not held: {format_value(loose)}") if loose else None
+    unheld_packages = [name for name in names if (package := view[PACKAGES][name]) and not package.held]
+    return Result("packages", "held", f"not held: {format_value(unheld_packages)}") if unheld_packages else None
 
 
 def kubelet_at_boot(view: View) -> Result | None:

@@ -15,11 +15,11 @@ KUBERNETES_PACKAGES = ("kubelet", "kubeadm", "kubectl")
 def origin(view: View) -> Result | None:
     """The packages are those of Kubernetes. The Google Cloud CLI has a kubectl with the same name, maintainer and path
     but its own version numbers (1:528.0.0-0): only the number distinguishes it from that of Kubernetes."""
-    foreign = find_foreign_packages(view)
-    if not foreign:
+    foreign_packages = find_foreign_packages(view)
+    if not foreign_packages:
         return None
-    hint = Command("apt-get", "remove", *foreign, note="install replaces them with those of Kubernetes")
-    actual = format_value([f"{name} {version} of the Google Cloud CLI" for name, version in foreign.items()])
+    hint = Command("apt-get", "remove", *foreign_packages, note="install replaces them with those of Kubernetes")
+    actual = format_value([f"{name} {version} of the Google Cloud CLI" for name, version in foreign_packages.items()])
     return Result("packages", "those of Kubernetes", actual, "operator", hint=hint)
 
 
@@ -55,8 +55,8 @@ def advise_version_change(actual_version: str, expected_version: str) -> Hint:
     if actual_numbers > expected_numbers:
         return Prose("Kubernetes cannot go back: set kubernetes.version to {} or newer in the spec", actual_version)
     if expected_numbers[1] - actual_numbers[1] > 1:
-        following = f"{actual_numbers[0]}.{actual_numbers[1] + 1}"
-        return Prose("one minor version at a time: first set kubernetes.version to a patch of {}", following)
+        next_version = f"{actual_numbers[0]}.{actual_numbers[1] + 1}"
+        return Prose("one minor version at a time: first set kubernetes.version to a patch of {}", next_version)
     return Command("gpustack", "explain", "upgrade-needed")
 
 

@@ -133,15 +133,15 @@ def build_severity_routes(receivers: Receivers) -> list[dict[str, Any]]:
     severity_routes = []
     for severity in SEVERITIES:
         severity_routes += build_receiver_routes([f'severity = "{severity}"'], receivers.list_names(severity))
-    remaining = receivers.list_names("warning" if receivers.default is None else DEFAULT)
-    return [*severity_routes, *build_receiver_routes([], remaining)]
+    remaining_names = receivers.list_names("warning" if receivers.default is None else DEFAULT)
+    return [*severity_routes, *build_receiver_routes([], remaining_names)]
 
 
 def build_receiver_routes(matchers: list[str], names: tuple[str, ...]) -> list[dict[str, Any]]:
     """Build one route for each receiver; all but the last let the next ones match, too."""
     match = {"matchers": matchers} if matchers else {}
-    last = names[-1] if names else NULL_RECEIVER
-    return [*({**match, "receiver": name, "continue": True} for name in names[:-1]), {**match, "receiver": last}]
+    last_name = names[-1] if names else NULL_RECEIVER
+    return [*({**match, "receiver": name, "continue": True} for name in names[:-1]), {**match, "receiver": last_name}]
 
 
 def build_inhibit_rules() -> list[dict[str, Any]]:
@@ -181,15 +181,15 @@ def format_secret_path(name: str, target: Receiver) -> str:
 
 def build_receiver(target: Receiver, file: str) -> dict[str, Any]:
     """Build the configuration of one receiver, by its type; `file` holds its secret."""
-    common = {"send_resolved": True, **MESSAGES.get(target.type or "", {})}
+    common_fields = {"send_resolved": True, **MESSAGES.get(target.type or "", {})}
     if target.type == "webhook":
-        return {"webhook_configs": [{"url_file": file, **common}]}
+        return {"webhook_configs": [{"url_file": file, **common_fields}]}
     if target.type == "slack":
-        return {"slack_configs": [{"api_url_file": file, "channel": target.channel, **common}]}
+        return {"slack_configs": [{"api_url_file": file, "channel": target.channel, **common_fields}]}
     if target.type == "msteams":
-        return {"msteamsv2_configs": [{"webhook_url_file": file, **common}]}
+        return {"msteamsv2_configs": [{"webhook_url_file": file, **common_fields}]}
     if target.type == "pagerduty":
-        return {"pagerduty_configs": [{"routing_key_file": file, **common}]}
+        return {"pagerduty_configs": [{"routing_key_file": file, **common_fields}]}
     login = {"auth_username": target.user, "auth_password_file": file} if target.user else {}
-    mail = {"to": target.to, "from": target.sender, "smarthost": target.smarthost, **common}
+    mail = {"to": target.to, "from": target.sender, "smarthost": target.smarthost, **common_fields}
     return {"email_configs": [mail | login]}

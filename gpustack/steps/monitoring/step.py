@@ -78,14 +78,14 @@ def port(view: View) -> Result | None:
         host_view = view.select_host(host.name)
         listeners = host_view[LISTENERS] if host_view.reached and host_view.has_fact(LISTENERS) else ()
         if (
-            foreign := {
+            foreign_users := {
                 listener.process
                 for listener in listeners
                 if (listener.protocol, listener.port) == ("tcp", expected_port)
             }
             - managed_processes
         ):
-            foreign_processes[host.name] = format_value(foreign)
+            foreign_processes[host.name] = format_value(foreign_users)
     if not foreign_processes:
         return None
     actual = ", ".join(f"{name} on {host}" for host, name in foreign_processes.items())
@@ -103,14 +103,16 @@ def definitions(view: View) -> Result | None:
     """
     subject, actual = "CRDs of the Prometheus operator", view[DEFINITIONS]
     expected = parse_minor(view.versions.components["prometheus-operator"])
-    if missing := [kind for kind in KINDS if f"{kind}.{GROUP}" not in actual]:
-        return Result(subject, "all ten", f"no {format_value(missing)}")
+    if missing_kinds := [kind for kind in KINDS if f"{kind}.{GROUP}" not in actual]:
+        return Result(subject, "all ten", f"no {format_value(missing_kinds)}")
     versions = {parse_minor(actual[f"{kind}.{GROUP}"]) or "no version" for kind in KINDS}
     if any(parse_version(version) < parse_version(expected) for version in versions):
         return Result(subject, expected, format_value(versions), fault="mon-crd-stale")
-    newer = versions - {expected}
-    if newer:
-        return build_ok_result(subject, f"{format_value(newer)}, newer than {expected}: they are left as they are")
+    newer_versions = versions - {expected}
+    if newer_versions:
+        return build_ok_result(
+            subject, f"{format_value(newer_versions)}, newer than {expected}: they are left as they are"
+        )
     return None
 
 
@@ -178,8 +180,8 @@ def grafana_rules(view: View) -> Result | None:
     """Grafana may read ConfigMaps of all namespaces, and nothing else: no Secret."""
     values = build_release(view).values["grafana"]
     rbac = values.get("rbac", {})
-    named = rbac.get("useExistingClusterRole") == format_role_name(view.spec) and not rbac.get("namespaced")
-    if not (named and values.get("enabled", True)):
+    is_named = rbac.get("useExistingClusterRole") == format_role_name(view.spec) and not rbac.get("namespaced")
+    if not (is_named and values.get("enabled", True)):
         return None
     expected = tuple(f"{verb} {resource}" for verb in READ_VERBS for resource in GRAFANA_RESOURCES)
     actual = view[GRAFANA_RULES]
@@ -218,13 +220,15 @@ def selectors(view: View) -> Result | None:
     """Prometheus selects monitors and rules of all labels and namespaces, unless your own values restrict them."""
     custom = (view[PROMETHEUSES] or {}).get(format_prometheus_name(view.spec))
     in_values = build_release(view).values.get("prometheus", {}).get("prometheusSpec", {})
-    narrow = [
+    narrow_selectors = [
         name
         for name in (custom.narrow if custom else ())
         if name not in in_values and not in_values.get(f"{name}NilUsesHelmValues")
     ]
-    if narrow:
-        return Result("monitors and rules for Prometheus", "all selected", f"restricted by {format_value(narrow)}")
+    if narrow_selectors:
+        return Result(
+            "monitors and rules for Prometheus", "all selected", f"restricted by {format_value(narrow_selectors)}"
+        )
     return None
 
 
@@ -251,11 +255,14 @@ def targets(view: View) -> Result | None:
     expected_jobs |= {
         f"{spec.monitoring.release}-{part}" for part in ("prometheus", "alertmanager", "operator", "grafana")
     }
-    missing = sorted(expected_jobs - set(job_states))
+    missing_jobs = sorted(expected_jobs - set(job_states))
     down_jobs = sorted(job for job, is_up in job_states.items() if job in expected_jobs and not is_up)
-    if not missing and not down_jobs:
+    if not missing_jobs and not down_jobs:
         return None
-    words = [f"{format_value(down_jobs)} down" if down_jobs else "", f"no {format_value(missing)}" if missing else ""]
+    words = [
+        f"{format_value(down_jobs)} down" if down_jobs else "",
+        f"no {format_value(missing_jobs)}" if missing_jobs else "",
+    ]
     return Result("targets of Prometheus", "all up", "; ".join(word for word in words if word), passing=True)
 
 

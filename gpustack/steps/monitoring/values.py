@@ -68,7 +68,7 @@ def compute_tolerations(spec: Spec) -> dict[str, Any]:
 def add_cluster_role(spec: Spec, values: dict[str, Any]) -> dict[str, Any]:
     """Add the ClusterRole of Grafana's sidecars to the objects of the release. The chart's own one includes Secrets. It
     keeps that one's name, so that the release changes it in place: the role of a ClusterRoleBinding is immutable."""
-    further = values.get("extraManifests") or []
+    manifests = values.get("extraManifests") or []
     if not values["grafana"].get("enabled", True):
         return values
     rule = {"apiGroups": [""], "resources": list(GRAFANA_RESOURCES), "verbs": list(READ_VERBS)}
@@ -78,7 +78,7 @@ def add_cluster_role(spec: Spec, values: dict[str, Any]) -> dict[str, Any]:
         "metadata": {"name": format_role_name(spec)},
         "rules": [rule],
     }
-    return values | {"extraManifests": [*(further.values() if isinstance(further, dict) else further), role]}
+    return values | {"extraManifests": [*(manifests.values() if isinstance(manifests, dict) else manifests), role]}
 
 
 def format_role_name(spec: Spec) -> str:

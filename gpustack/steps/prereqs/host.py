@@ -106,16 +106,19 @@ def python(view: View) -> Result | None:
     if view.host.python or view.host.connection == "local":
         return None
     line = ".".join(metadata.version("ansible-core").split(".")[:2])
-    (low, high), pythons = HOST_PYTHONS[line], view[PYTHON]
+    (lowest_version, highest_version), pythons = HOST_PYTHONS[line], view[PYTHON]
     # Ansible tries the names it knows, newest first, then /usr/bin/python3 (INTERPRETER_PYTHON_FALLBACK).
-    choice = max((version for version in pythons.versions if low <= version <= high), default=pythons.default)
-    if choice and low <= choice <= high:
+    choice = max(
+        (version for version in pythons.versions if lowest_version <= version <= highest_version),
+        default=pythons.default,
+    )
+    if choice and lowest_version <= choice <= highest_version:
         return None
-    expected = f"{format_version(low)} to {format_version(high)} (ansible-core {line})"
-    newer = Prose(
+    expected = f"{format_version(lowest_version)} to {format_version(highest_version)} (ansible-core {line})"
+    newer_python = Prose(
         "run gpustack itself on a newer Python (pipx install --python python3.13): its ansible-core knows this one"
     )
-    hint = newer if choice and choice > high else Command("apt-get", "install", "python3")
+    hint = newer_python if choice and choice > highest_version else Command("apt-get", "install", "python3")
     return Result("Python", expected, format_version(choice) if choice else "none", "operator", hint=hint)
 
 

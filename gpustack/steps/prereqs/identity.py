@@ -90,14 +90,14 @@ def node_address(view: View) -> Result | None:
     if is_unconfirmed(view):
         hint = Command("gpustack", "explain", "node-address-unconfirmed")
         return Result("node address", f"that of SSH, or {KEY}", describe_choice(view), "operator", hint=hint)
-    local = [address for addresses in view[ADDRESSES].values() for address in addresses]
+    host_addresses = [address for addresses in view[ADDRESSES].values() for address in addresses]
     expected_address = find_node_address(view)
-    if expected_address in local:
+    if expected_address in host_addresses:
         return None
     return Result(
         "node address",
         expected_address,
-        format_value(local),
+        format_value(host_addresses),
         "operator",
         hint=Prose("correct gpustack_node_ip in the inventory"),
     )

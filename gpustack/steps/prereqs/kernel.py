@@ -12,8 +12,12 @@ SYSCTL_FILE = "/etc/sysctl.d/90-gpustack.conf"
 
 def modules(view: View) -> Result | None:
     """Overlay file systems work, and bridged packets pass through iptables."""
-    missing = KERNEL_MODULES - view[MODULES].working
-    return Result("kernel modules", "working", f"not working: {format_value(missing)}") if missing else None
+    missing_modules = KERNEL_MODULES - view[MODULES].working
+    return (
+        Result("kernel modules", "working", f"not working: {format_value(missing_modules)}")
+        if missing_modules
+        else None
+    )
 
 
 def modules_at_boot(view: View) -> Result | None:
@@ -50,13 +54,15 @@ def sysctls_at_boot(view: View) -> Result | None:
 
 def sysctls_overridden(view: View) -> Result | None:
     """The files that are read after gpustack's set no other values of the sysctls at boot."""
-    last = {key: settings[-1] for key, settings in view[SYSCTL].at_boot.items() if settings}
-    later = {
+    last_settings = {key: settings[-1] for key, settings in view[SYSCTL].at_boot.items() if settings}
+    later_settings = {
         key: setting
-        for key, setting in last.items()
+        for key, setting in last_settings.items()
         if PurePosixPath(setting.file).name > PurePosixPath(SYSCTL_FILE).name
     }
-    wrong = [f"{key} = {setting.value} in {setting.file}" for key, setting in later.items() if setting.value != "1"]
+    wrong = [
+        f"{key} = {setting.value} in {setting.file}" for key, setting in later_settings.items() if setting.value != "1"
+    ]
     if not wrong:
         return None
     return Result(

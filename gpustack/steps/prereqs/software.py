@@ -7,7 +7,7 @@ from gpustack.probes.host.units import CLOCK, CLOCKS, UNITS
 from gpustack.probes.kernel.settings import MODULES
 from gpustack.probes.kubernetes.cluster_leftovers import TEMPORARIES
 from gpustack.probes.packages.dpkg import SOURCES
-from gpustack.probes.packages.software import FETCHING, HOST_PACKAGES, PACKAGES
+from gpustack.probes.packages.software import FETCH_PACKAGES, HOST_PACKAGES, PACKAGES
 from gpustack.steps.egress_files import find_file_mismatch
 
 
@@ -24,8 +24,10 @@ def package_sources(view: View) -> Result | None:
 def packages(view: View) -> Result | None:
     """The packages that Kubernetes requires on a host are installed; without it, those that apt's repositories need."""
     host_packages = view[PACKAGES]
-    missing = [name for name in (FETCHING if view.host.standalone else HOST_PACKAGES) if host_packages[name] is None]
-    return Result("packages", "installed", f"missing: {format_value(missing)}") if missing else None
+    missing_packages = [
+        name for name in (FETCH_PACKAGES if view.host.standalone else HOST_PACKAGES) if host_packages[name] is None
+    ]
+    return Result("packages", "installed", f"missing: {format_value(missing_packages)}") if missing_packages else None
 
 
 def apparmor(view: View) -> Result | None:

@@ -74,8 +74,8 @@ def select_needed_version(view: View, receiver: Receiver) -> tuple[int, int]:
 
 def packages_installed(view: View) -> Result | None:
     """Prometheus and Alertmanager are installed."""
-    missing = [name for name in (PROMETHEUS, ALERTMANAGER) if name not in view[PROGRAMS].packages]
-    return Result("packages", "installed", f"missing: {format_value(missing)}") if missing else None
+    missing_packages = [name for name in (PROMETHEUS, ALERTMANAGER) if name not in view[PROGRAMS].packages]
+    return Result("packages", "installed", f"missing: {format_value(missing_packages)}") if missing_packages else None
 
 
 def commands(view: View) -> Result | None:
@@ -96,9 +96,9 @@ def secrets(view: View) -> Result | None:
 
 def ready(view: View) -> Result | None:
     """Prometheus and Alertmanager say that they are ready."""
-    missing = sorted({PROMETHEUS, ALERTMANAGER} - view[MONITORING_STATE].ready)
-    if missing:
-        return Result("ready", format_value([PROMETHEUS, ALERTMANAGER]), f"not {format_value(missing)}")
+    missing_programs = sorted({PROMETHEUS, ALERTMANAGER} - view[MONITORING_STATE].ready)
+    if missing_programs:
+        return Result("ready", format_value([PROMETHEUS, ALERTMANAGER]), f"not {format_value(missing_programs)}")
     return None
 
 
@@ -120,8 +120,8 @@ def targets_scraped(view: View) -> Result | None:
     if not wrong:
         return None
     expected, actual = f"up: {format_value(list(map_job_ports(view)))}", f"not {format_value(wrong)}"
-    missing = Result("scrape jobs", expected, actual, fault="standalone-not-scraped", passing=True)
-    return missing if PROMETHEUS in view[MONITORING_STATE].ready else replace(missing, fault="")
+    mismatch = Result("scrape jobs", expected, actual, fault="standalone-not-scraped", passing=True)
+    return mismatch if PROMETHEUS in view[MONITORING_STATE].ready else replace(mismatch, fault="")
 
 
 def build_installation(view: View) -> Installation:

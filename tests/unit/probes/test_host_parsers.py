@@ -12,7 +12,7 @@ from gpustack.probes.containerd.daemon import CONFIGURATION, RUNTIME
 from gpustack.probes.host.system import OS
 from gpustack.probes.kernel.settings import SWAP, SYSCTL, SYSCTLS
 from gpustack.probes.network.addresses import ADDRESSES, LISTENERS
-from gpustack.probes.packages.software import MISSING, PACKAGE_NAMES, PACKAGES, parse_upstream_version
+from gpustack.probes.packages.software import MISSING_MESSAGE, PACKAGE_NAMES, PACKAGES, parse_upstream_version
 
 WORD = st.text(string.ascii_lowercase + string.digits, min_size=1, max_size=8)
 VERSION = st.from_regex(r"[0-9]{1,2}(\.[0-9a-z+~]{1,3}){0,3}(-[0-9a-z.]{1,4})?", fullmatch=True)
@@ -35,7 +35,7 @@ def test_upstream_is_what_stands_between_epoch_and_revision(epoch: str, version:
 @given(st.dictionaries(st.sampled_from(PACKAGE_NAMES), st.tuples(st.sampled_from(["install", "hold"]), VERSION)))
 def test_packages_are_parsed(packages: dict[str, tuple[str, str]]) -> None:
     stdout = "".join(f"{name} {want} installed {version}-1\n" for name, (want, version) in packages.items())
-    missing = "".join(f"{MISSING}{name}\n" for name in PACKAGE_NAMES if name not in packages)
+    missing = "".join(f"{MISSING_MESSAGE}{name}\n" for name in PACKAGE_NAMES if name not in packages)
     fact = PACKAGES.extract_fact(replace(build_answer(stdout, rc=1 if missing else 0), stderr=missing))
     assert set(fact) == set(PACKAGE_NAMES)
     assert {name: (package.held, package.version) for name, package in fact.items() if package} == {

@@ -8,7 +8,7 @@ from gpustack.config.resources import locate_playbooks
 from gpustack.probes.containerd.daemon import MANAGED_HEADER, REGISTRIES, SOCKET
 from gpustack.probes.host.units import CLOCKS
 from gpustack.probes.kernel.settings import KERNEL_MODULES, SYSCTLS
-from gpustack.probes.packages.software import FETCHING, HOST_PACKAGES
+from gpustack.probes.packages.software import FETCH_PACKAGES, HOST_PACKAGES
 from gpustack.steps.kubernetes.step import NAMES
 from gpustack.steps.prereqs.kernel import SYSCTL_FILE
 
@@ -23,7 +23,7 @@ def strip_comments(*lines: str) -> list[str]:
 def test_the_role_installs_the_packages_of_the_check() -> None:
     variables = yaml.safe_load((PREREQS / "vars" / "main.yml").read_text())
     assert tuple(variables["prereqs_packages_of_nodes"]) == HOST_PACKAGES
-    assert variables["prereqs_packages"].endswith(f"else {list(FETCHING)} }}}}")
+    assert variables["prereqs_packages"].endswith(f"else {list(FETCH_PACKAGES)} }}}}")
     tasks = (KUBERNETES / "tasks" / "main.yml").read_text()
     packages = re.search(r"PACKAGES: >-\n((?:      .+\n)+)", tasks)
     assert packages

@@ -47,16 +47,20 @@ def find_delivery(pod_paths: NetworkPaths, peer: Peer) -> Delivery | None:
     if peer.node and not any(path.result in ("ok", "refused") for path in node):
         return None
     paths = [path for path in pod_paths.list_paths(*TO_PEERS) if peer.holds(path.target)]
-    to_pods = [path for path in paths if path.kind in POD]
-    if not has_success(to_pods or paths, *POD, "bridge", "overlay"):
+    to_pods = [path for path in paths if path.kind in POD_KINDS]
+    if not has_success(to_pods or paths, *POD_KINDS, "bridge", "overlay"):
         return "nothing" if to_pods or has_success(node, "echo") else None
     # Without an answer to a small echo, a large one is no evidence. A packet that the own link refused was not lost.
-    large = [path for path in paths if path.kind in LARGE and path.result != "too-large"]
-    return "small" if large and has_success(paths, "pod-echo", "bridge") and not has_success(large, *LARGE) else "all"
+    large_paths = [path for path in paths if path.kind in LARGE_KINDS and path.result != "too-large"]
+    return (
+        "small"
+        if large_paths and has_success(paths, "pod-echo", "bridge") and not has_success(large_paths, *LARGE_KINDS)
+        else "all"
+    )
 
 
-POD, LARGE = ("pod", "pod-echo"), ("pod-large", "bridge-large")
-TO_PEERS = (*POD, *LARGE, "bridge", "overlay")
+POD_KINDS, LARGE_KINDS = ("pod", "pod-echo"), ("pod-large", "bridge-large")
+TO_PEERS = (*POD_KINDS, *LARGE_KINDS, "bridge", "overlay")
 
 
 def has_success(paths: Iterable[NetworkPath], *kinds: str) -> bool:
@@ -135,11 +139,11 @@ def judge_dns_servers(view: View, *, own: bool) -> Result:
     paths = view[POD_PATHS]
     if not paths.subnet:
         return build_ok_result("pods", "none on this host")
-    mine = Peer(paths.subnet, "", "", "", "")
+    own_peer = Peer(paths.subnet, "", "", "", "")
     servers = [path.target for path in paths.host if path.kind == "dns"][1:]
     if not servers:
         raise FactUnavailable("kube-proxy has no endpoint of CoreDNS")
-    matching_servers = [server for server in servers if mine.holds(server) is own]
+    matching_servers = [server for server in servers if own_peer.holds(server) is own]
     return Result(
         "CoreDNS", "on this node" if own else "on another node", format_value(servers), ok=not matching_servers
     )

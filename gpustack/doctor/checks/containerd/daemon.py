@@ -10,7 +10,7 @@ from gpustack.probes.containerd.refusal import REFUSAL
 from gpustack.probes.host.units import UNITS
 
 CRI = {"cri", "io.containerd.grpc.v1.cri"}
-MOVING = "containerd is starting or stopping"
+MOVING_REASON = "containerd is starting or stopping"
 
 
 @check("containerd-cri-disabled", RUNTIME, UNITS, CONFIGURATION)
@@ -44,7 +44,7 @@ def not_running(view: View) -> Result:
     if unit is None:
         return build_ok_result("containerd.service", "not installed")
     if unit.moving:
-        raise FactUnavailable(MOVING)
+        raise FactUnavailable(MOVING_REASON)
     if unit.active:
         return build_ok_result("containerd.service", "active")
     parse_errors = view[CONFIGURATION].parse_errors if view.has_fact(CONFIGURATION) else {}
@@ -70,7 +70,7 @@ def runtime_down(view: View) -> Result:
         return build_ok_result("CRI v1", "containerd and the kubelet are not installed")
     unit = view[UNITS].get("containerd")
     if unit and unit.moving:
-        raise FactUnavailable(MOVING)
+        raise FactUnavailable(MOVING_REASON)
     is_loaded = unit is not None and unit.active and view.has_fact(CONFIGURATION)
     reason = f": {describe_absence(list_disabling_files(view))}" if is_loaded else ""
     return Result("CRI v1", "responding", f"not responding{reason}")

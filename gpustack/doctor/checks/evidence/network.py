@@ -77,8 +77,8 @@ def judge_bridge(view: View) -> Result:
 def nodes_share_link_address(view: View) -> Result:
     """Look for a MAC address that two nodes announce: the kernel derives it from the machine-id."""
     counts = Counter(announcement.mac for announcement in view[FLANNEL_ANNOTATIONS].values() if announcement.mac)
-    twice = sorted(mac for mac, count in counts.items() if count > 1)
-    return expect_none("MAC addresses of several nodes", "none", twice, "none")
+    shared_addresses = sorted(mac for mac, count in counts.items() if count > 1)
+    return expect_none("MAC addresses of several nodes", "none", shared_addresses, "none")
 
 
 @check("cidr-overlaps-host-network -> st-pod-net-broken", ROUTES, POD_PATHS)

@@ -171,8 +171,8 @@ def adapter(view: View) -> Result:
     if smi.state != "ended":
         raise FactUnavailable("nvidia-smi listed no GPUs, because it did not end")
     words = view[KERNEL_LOG].adapter
-    none = smi.message.startswith("No devices were found")
-    if none or (words and len(smi.gpus) < devices):
+    has_none = smi.message.startswith("No devices were found")
+    if has_none or (words and len(smi.gpus) < devices):
         return Result(subject, str(devices), words or smi.message)
     return build_ok_result(subject, str(len(smi.gpus)))
 

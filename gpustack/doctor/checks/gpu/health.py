@@ -21,7 +21,7 @@ from gpustack.probes.kubernetes.pod_states import GPU_PODS, PENDING_PODS
 from gpustack.probes.monitoring.scrape import ROW_REMAP, XIDS
 from gpustack.steps.gpu.count import count_gpus, list_gpus
 from gpustack.steps.gpu.fabric import list_nvlink_devices
-from gpustack.steps.gpu.hosts import PRESENT
+from gpustack.steps.gpu.hosts import PRESENCE_LABEL
 
 OFF_THE_BUS = 79
 # Codes that programs cause mostly; the device plugin ignores them (NVIDIA/k8s-device-plugin internal/rm/health.go).
@@ -61,12 +61,12 @@ def off_the_bus(view: View) -> Result:
         return Result("GPUs on the bus", "accessible", smi.message or f"exit status {LOST_GPU_STATUS} of nvidia-smi")
     if OFF_THE_BUS not in collect_xids(view):
         return build_ok_result("GPUs on the bus", "accessible")
-    fewer = smi.state == "ended" and 0 < len(smi.gpus) < devices
+    has_fewer = smi.state == "ended" and 0 < len(smi.gpus) < devices
     # The device plugin withholds a GPU that is well again until its pod is restarted (NVIDIA/k8s-device-plugin#1014).
     node = find_gpu_node(view)
-    if not fewer and smi.state == "ended" and node and len(smi.gpus) >= node.capacity:
+    if not has_fewer and smi.state == "ended" and node and len(smi.gpus) >= node.capacity:
         return build_ok_result("GPUs on the bus", f"accessible again after an Xid {OFF_THE_BUS}")
-    if fewer or count_missing_gpus(view) > 0:
+    if has_fewer or count_missing_gpus(view) > 0:
         return Result("GPUs on the bus", "accessible", f"Xid {OFF_THE_BUS}")
     return build_ok_result("GPUs on the bus", "accessible")
 
@@ -127,7 +127,7 @@ def none_there(view: View) -> Result:
     if devices := view[GPU_DEVICES]:
         return build_ok_result("GPUs on the bus", str(len(devices)))
     node, reasons = find_gpu_node(view), []
-    if node and (node.capacity or node.labels.get(PRESENT) == "true"):
+    if node and (node.capacity or node.labels.get(PRESENCE_LABEL) == "true"):
         reasons.append(f"node {node.name} has them")
     if view.host.spec.gpustack_mig or view.host.spec.gpustack_sharing:
         reasons.append("the inventory shares them")

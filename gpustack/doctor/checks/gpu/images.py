@@ -62,6 +62,6 @@ def explain_driver_pod(view: View, pod: PodState) -> Hint:
 @check("op-driver-no-internet", LOGS, GPU_PODS, NODES, IDENTITY)
 def no_mirror(view: View) -> Result:
     words = find_log_lines(view, "no-mirror")
-    waits = any(not pod.ready for pod in list_own_pods(view, DRIVER_PODS))
-    actual = words[0].line if words and waits else "the driver's pod is running" if words else "no such message"
-    return Result("log of the driver's pod", "no error with packages", actual, ok=not (words and waits))
+    is_waiting = any(not pod.ready for pod in list_own_pods(view, DRIVER_PODS))
+    actual = words[0].line if words and is_waiting else "the driver's pod is running" if words else "no such message"
+    return Result("log of the driver's pod", "no error with packages", actual, ok=not (words and is_waiting))

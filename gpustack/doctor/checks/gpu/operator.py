@@ -22,7 +22,7 @@ from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.kubernetes.pod_states import GPU_PODS, PENDING_PODS, PodState
 from gpustack.steps.gpu.count import list_gpus
-from gpustack.steps.gpu.hosts import PRESENT
+from gpustack.steps.gpu.hosts import PRESENCE_LABEL
 from gpustack.steps.gpu.operator import OPERANDS_LABEL
 from gpustack.steps.own_node import find_node
 
@@ -196,8 +196,8 @@ def has_mig_regression(view: View) -> Result:
     parts = tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())
     if node is None or not MIXED_VERSIONS[0] <= parts <= MIXED_VERSIONS[1]:
         return build_ok_result("driver", version or "no version label on the node")
-    whole = node.labels.get("nvidia.com/mig.strategy") == "mixed" and any(node.slices.values())
-    return Result("driver of a node with MIG instances and whole GPUs", "570.172.08 or later", version, ok=not whole)
+    is_mixed = node.labels.get("nvidia.com/mig.strategy") == "mixed" and any(node.slices.values())
+    return Result("driver of a node with MIG instances and whole GPUs", "570.172.08 or later", version, ok=not is_mixed)
 
 
 @check("op-cdi-unresolvable", GPU_DEVICES, PENDING_PODS, GPU_PODS, NODES, IDENTITY)
@@ -255,9 +255,9 @@ def driver_waits(view: View) -> Result:
 def no_labels(view: View) -> Result:
     node = find_gpu_node(view)
     if not list_gpus(view) or not view[GPU_DAEMON_SETS] or node is None:
-        return build_ok_result(f"label {PRESENT}", "not needed")
-    actual = node.labels.get(PRESENT, "")
-    return Result(f"label {PRESENT} of {node.name}", "true", format_value(actual), ok=actual == "true")
+        return build_ok_result(f"label {PRESENCE_LABEL}", "not needed")
+    actual = node.labels.get(PRESENCE_LABEL, "")
+    return Result(f"label {PRESENCE_LABEL} of {node.name}", "true", format_value(actual), ok=actual == "true")
 
 
 @check("st-gpu-operands-init -> st-no-gpu-labels", GPU_NODES, IDENTITY)
@@ -265,9 +265,12 @@ def lacks_discovery_labels(view: View) -> Result:
     """Check that the labels of GPU feature discovery are present beside the operator's label."""
     node = find_gpu_node(view)
     labels = node.labels if node else {}
-    lacks = labels.get(PRESENT) == "true" and "nvidia.com/gpu.product" not in labels
+    is_unlabelled = labels.get(PRESENCE_LABEL) == "true" and "nvidia.com/gpu.product" not in labels
     return Result(
-        "labels of GPU feature discovery", "present", "missing" if lacks else "not missing alone", ok=not lacks
+        "labels of GPU feature discovery",
+        "present",
+        "missing" if is_unlabelled else "not missing alone",
+        ok=not is_unlabelled,
     )
 
 
@@ -278,9 +281,12 @@ def plugin_down(view: View) -> Result:
     pods = [pod for pod in list_node_pods(view, "device-plugin") if "mps" not in pod.name]
     if files is None or not pods:
         return build_ok_result("device plugin", NO_GPU if files is None else "no pod on this node")
-    fine = files.plugin > 0 and files.plugin >= files.kubelet
+    is_registered = files.plugin > 0 and files.plugin >= files.kubelet
     return Result(
-        "device plugin", "registered with the kubelet", "registered" if fine else "not registered", ok=bool(fine)
+        "device plugin",
+        "registered with the kubelet",
+        "registered" if is_registered else "not registered",
+        ok=bool(is_registered),
     )
 
 

@@ -54,14 +54,14 @@ def content(view: View) -> Result:
 @check("op-no-gpu-nodes-false-ready guard", GPU_DAEMON_SETS, GPU_DEVICES)
 def labeller_runs(view: View) -> Result:
     workers = [workload for name, workload in view[GPU_DAEMON_SETS].items() if NFD in name]
-    fine = any(worker.ready for worker in workers) and not any(
+    is_running = any(worker.ready for worker in workers) and not any(
         list_gpus(view.select_host(host.name)) for host in view.hosts
     )
     return Result(
         "Node Feature Discovery on hosts without a GPU",
         "not running",
-        "running" if fine else "not running, or hosts with a GPU",
-        ok=not fine,
+        "running" if is_running else "not running, or hosts with a GPU",
+        ok=not is_running,
     )
 
 
@@ -89,7 +89,7 @@ def plugin_config(view: View) -> Result:
     """Look for the ConfigMap of the policy and its default key. A name other than gpustack's was set by a person."""
     maps, subject = view[GPU_CONFIG_MAPS], "settings of the device plugin"
     for policy_settings in view[SETTINGS] or ():
-        name, default = policy_settings.plugin_config, policy_settings.plugin_default
+        name, default_profile = policy_settings.plugin_config, policy_settings.plugin_default
         change = Prose(
             "gpustack did not set it: create ConfigMap {} in {}, or unset devicePlugin.config in ClusterPolicy",
             name,
@@ -98,8 +98,8 @@ def plugin_config(view: View) -> Result:
         person = NO_HINT if name == SHARING else change
         if name and name not in maps:
             return Result(subject, f"ConfigMap {name}", "no such ConfigMap", person=person)
-        if name and default and default not in maps[name]:
-            return Result(subject, f"key {default}", f"{format_value(maps[name])}", person=person)
+        if name and default_profile and default_profile not in maps[name]:
+            return Result(subject, f"key {default_profile}", f"{format_value(maps[name])}", person=person)
     return build_ok_result(
         subject, format_value({settings.plugin_config or "none" for settings in view[SETTINGS] or ()})
     )

@@ -16,7 +16,7 @@ from gpustack.probes.host.units import UNITS
 from gpustack.probes.kubernetes.pod_states import FAILED_PODS, PodState
 
 LEAST_PODS = 3
-RECENT = timedelta(minutes=30)
+RECENT_TIME = timedelta(minutes=30)
 
 
 @check("gpu-node-rejects-pods", GPU_NODES, IDENTITY, FAILED_PODS, UNITS)
@@ -27,12 +27,14 @@ def rejects_pods(view: View) -> Result:
     if node is None or not (node.allocatable or node.slices):
         return build_ok_result("pods with GPUs that the kubelet rejected", NO_GPU)
     pods = list_rejected_pods(view, node.name)
-    subject = f"pods with GPUs that the kubelet rejected within {RECENT.seconds // 60} min"
+    subject = f"pods with GPUs that the kubelet rejected within {RECENT_TIME.seconds // 60} min"
     if len(pods) < LEAST_PODS:
         return build_ok_result(subject, str(len(pods)))
-    newest = max(pods, key=lambda pod: str(pod.created_at))
+    newest_pod = max(pods, key=lambda pod: str(pod.created_at))
     return Result(
-        subject, f"fewer than {LEAST_PODS}", f"{format_count(len(pods), 'pod')}, such as {newest}: {newest.message}"
+        subject,
+        f"fewer than {LEAST_PODS}",
+        f"{format_count(len(pods), 'pod')}, such as {newest_pod}: {newest_pod.message}",
     )
 
 
@@ -45,7 +47,7 @@ def list_rejected_pods(view: View, node: str) -> list[PodState]:
         if pod.reason == ADMISSION_ERROR
         and RESOURCES in pod.message
         and pod.created_at
-        and view.started_at - pod.created_at < RECENT
+        and view.started_at - pod.created_at < RECENT_TIME
     ]
     if not pods:
         return []

@@ -21,7 +21,7 @@ from gpustack.probes.kubernetes.pod_states import GPU_PODS
 from gpustack.steps.gpu.count import list_gpus
 
 # Of containerd 2.3.0 to 2.3.4 (cmd/containerd/server/config/config.go).
-NEWER = re.compile(r"drop-in config version (\d+) higher than root config version \d+")
+NEWER_VERSION = re.compile(r"drop-in config version (\d+) higher than root config version \d+")
 TOOLKIT = "nvidia-container-toolkit-daemonset"
 
 
@@ -55,9 +55,9 @@ def imports(view: View) -> Result:
         return build_ok_result(
             "imports of config.toml", "no file of the toolkit" if configuration.drop_in is None else "none"
         )
-    reads = any(fnmatch(f"{FOLDER}{DROP_IN}", pattern) for pattern in configuration.imports)
+    is_imported = any(fnmatch(f"{FOLDER}{DROP_IN}", pattern) for pattern in configuration.imports)
     return Result(
-        "imports of config.toml", f"{FOLDER}{DROP_IN} too", format_value(configuration.imports), ok=bool(reads)
+        "imports of config.toml", f"{FOLDER}{DROP_IN} too", format_value(configuration.imports), ok=bool(is_imported)
     )
 
 
@@ -72,7 +72,7 @@ def toolkit_file(view: View) -> Result:
     if parse_errors and not view[RUNTIME]:
         file, reason = next(iter(parse_errors.items()))
         return Result(f"{FOLDER}{file}", "valid for containerd", reason)
-    if match := NEWER.search(view[REFUSAL]):
+    if match := NEWER_VERSION.search(view[REFUSAL]):
         files = [name for name, tables in view[CONFIG_TABLES].items() if tables.version == int(match[1])]
         if newer_file := next((name for name in files if "nvidia" in name), ""):
             return Result(f"{FOLDER}{newer_file}", "of no higher version than config.toml", match[0])

@@ -16,14 +16,14 @@ def modules_not_persisted(view: View) -> Result:
     container runtime is installed."""
     if not view[PACKAGES]["containerd.io"]:
         return build_ok_result("modules loaded at boot", "no container runtime yet")
-    lacking = KERNEL_MODULES - view[BOOT].named_modules - view[BOOT].builtin
-    if not lacking:
+    missing_modules = KERNEL_MODULES - view[BOOT].named_modules - view[BOOT].builtin
+    if not missing_modules:
         return build_ok_result("modules loaded at boot", format_value(KERNEL_MODULES))
-    actual = format_value(lacking & view[MODULES].working)
+    actual = format_value(missing_modules & view[MODULES].working)
     return Result(
         "modules loaded at boot",
         format_value(KERNEL_MODULES),
-        f"{format_value(lacking)} not in any file (working now: {actual})",
+        f"{format_value(missing_modules)} not in any file (working now: {actual})",
     )
 
 

@@ -14,8 +14,8 @@ from gpustack.probes.kubernetes.scheduling import EVICTED_PODS, PRESSURES, Evict
 from gpustack.steps.own_node import find_node
 
 # Free space and inodes in per cent. The kubelet evicts below 10 (15 where images are; 5 of inodes).
-FULL, AMPLE = (5, 2), (15, 5)
-RECENT = timedelta(minutes=15)
+FULL_LIMITS, AMPLE_LIMITS = (5, 2), (15, 5)
+RECENT_TIME = timedelta(minutes=15)
 DISK_ERRORS = ("read-only file system", "input/output error")
 
 
@@ -24,10 +24,10 @@ def disk_pressure(view: View) -> Result:
     """Judge the free space, or the condition of the node where that leaves the question open."""
     rooms, subject = view[DISK].rooms, "free space and inodes"
     free_shares = format_value([f"{path} has {room.space} % and {room.inodes} % free" for path, room in rooms.items()])
-    if any(room.space < FULL[0] or room.inodes < FULL[1] for room in rooms.values()):
+    if any(room.space < FULL_LIMITS[0] or room.inodes < FULL_LIMITS[1] for room in rooms.values()):
         fullest_path = min(rooms, key=lambda path: min(rooms[path].space, rooms[path].inodes))
-        return Result(subject, f"at least {FULL[0]} % and {FULL[1]} %", free_shares, quote=fullest_path)
-    if all(room.space >= AMPLE[0] and room.inodes >= AMPLE[1] for room in rooms.values()):
+        return Result(subject, f"at least {FULL_LIMITS[0]} % and {FULL_LIMITS[1]} %", free_shares, quote=fullest_path)
+    if all(room.space >= AMPLE_LIMITS[0] and room.inodes >= AMPLE_LIMITS[1] for room in rooms.values()):
         return build_ok_result(subject, free_shares)
     node = find_node(view)
     has_pressure = node is not None and "DiskPressure" in view[PRESSURES][node.name]
@@ -57,7 +57,7 @@ def disk_fails(view: View) -> Result:
 
 def list_recent_evictions(view: View) -> list[EvictedPod]:
     """List pods of the node that were evicted recently. Evicted pods stay in the API long after."""
-    return [pod for pod in list_own_node_entries(view, EVICTED_PODS) if view.started_at - pod.evicted_at < RECENT]
+    return [pod for pod in list_own_node_entries(view, EVICTED_PODS) if view.started_at - pod.evicted_at < RECENT_TIME]
 
 
 @check("st-evictions", EVICTED_PODS, NODES, IDENTITY)

@@ -74,9 +74,9 @@ def duplicate_identity(view: View) -> Result:
 @check("host-duplicate-identity -> flannel-wrong-interface", ADDRESS)
 def duplicate_address(view: View) -> Result:
     address = view[ADDRESS]
-    once = len(view.compute_once(group_hosts, ADDRESS, select_name)[address]) < 2
-    actual = f"{address}, unique" if once else f"{address}, as on another host"
-    return Result("address", "as on another host", actual, ok=bool(once))
+    is_unique = len(view.compute_once(group_hosts, ADDRESS, select_name)[address]) < 2
+    actual = f"{address}, unique" if is_unique else f"{address}, as on another host"
+    return Result("address", "as on another host", actual, ok=bool(is_unique))
 
 
 @check("host-hostname-invalid", HOSTNAME)

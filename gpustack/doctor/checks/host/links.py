@@ -32,11 +32,12 @@ def manager_owns_links(view: View) -> Result:
 def both_backends(view: View) -> Result:
     """Count the rules in both backends. Chains without rules do nothing."""
     proxy = view[PROXY]
-    old, new = proxy.legacy.total, proxy.nft.total
-    actual = (
-        f"{old} in iptables-legacy, {new} in iptables-nft{', and the nftables table kube-proxy' if proxy.table else ''}"
+    legacy_total, nft_total = proxy.legacy.total, proxy.nft.total
+    addition = ", and the nftables table kube-proxy" if proxy.table else ""
+    actual = f"{legacy_total} in iptables-legacy, {nft_total} in iptables-nft{addition}"
+    return Result(
+        "iptables rules of Kubernetes", "in one backend", actual, ok=not (legacy_total and (nft_total or proxy.table))
     )
-    return Result("iptables rules of Kubernetes", "in one backend", actual, ok=not (old and (new or proxy.table)))
 
 
 def is_loopback(address: str) -> bool:

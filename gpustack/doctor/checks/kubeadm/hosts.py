@@ -76,8 +76,8 @@ def endpoint(view: View) -> Result:
     subject = f"connection to {connection.place}"
     if connection.connected or connection.curl_rc == 0:
         return build_ok_result(subject, "established")
-    acting = view.snapshot.reach.get(view.acting_host)
-    if acting is None or not acting.reached:
+    acting_reach = view.snapshot.reach.get(view.acting_host)
+    if acting_reach is None or not acting_reach.reached:
         raise FactUnavailable("the control plane itself was not reached")
     if connection.refused and not view[READYZ].ready:
         return build_ok_result(subject, "refused: nothing listens on the port")

@@ -21,7 +21,7 @@ from gpustack.probes.monitoring.scrape import BLANK_VALUES, DUPLICATE_JOBS
 from gpustack.steps.gpu.exporter import COUNTERS_KEY
 
 EXPORTER = APP["app"]
-QUIET = "no such message"
+NO_MESSAGE = "no such message"
 
 
 def find_log_lines(view: View, kind: str) -> list[LogLine]:
@@ -40,7 +40,10 @@ def find_log_lines_anywhere(cluster_view: View, kind: str) -> list[LogLine]:
 
 def judge_log(subject: str, log_lines: list[LogLine]) -> Result:
     return Result(
-        subject, "no such message", f"{log_lines[0].pod}: {log_lines[0].line}" if log_lines else QUIET, ok=not log_lines
+        subject,
+        "no such message",
+        f"{log_lines[0].pod}: {log_lines[0].line}" if log_lines else NO_MESSAGE,
+        ok=not log_lines,
     )
 
 
@@ -75,8 +78,8 @@ def engine_away(view: View) -> Result:
 def services_are_reached(view: View) -> Result:
     """Check kube-state-metrics, which is ready only while it reaches the API by the address of its Service."""
     workload = view[MONITORING_DEPLOYMENTS].get(f"{view.spec.monitoring.release}-kube-state-metrics")
-    fine = workload is not None and workload.ready > 0
-    return Result("another pod that uses Services", "not ready", "ready" if fine else "not ready", ok=not fine)
+    is_ready = workload is not None and workload.ready > 0
+    return Result("another pod that uses Services", "not ready", "ready" if is_ready else "not ready", ok=not is_ready)
 
 
 @check("mon-dcgm-blank-values", BLANK_VALUES)
@@ -100,8 +103,8 @@ def attribution(view: View) -> Result:
         for pod in view[EXPORTERS]
         if not (pod.asks_kubelet and pod.mounts_kubelet)
     ]
-    fine = "with the pod mapping of the kubelet" if view[EXPORTERS] else "none"
-    return expect_none("GPU exporter", "with the pod mapping of the kubelet", faulty_exporters, fine)
+    mapping_text = "with the pod mapping of the kubelet" if view[EXPORTERS] else "none"
+    return expect_none("GPU exporter", "with the pod mapping of the kubelet", faulty_exporters, mapping_text)
 
 
 @check("mon-dcgm-csv-config-bad", SETTINGS, EXPORTERS, GPU_CONFIG_MAPS, COUNTERS, LOGS)

@@ -81,8 +81,8 @@ def is_dangling(view: View, url: str) -> bool:
     parts = urlsplit(url)
     name, _, rest = (parts.hostname or "").partition(".")
     space = rest.partition(".")[0] or view.spec.monitoring.namespace
-    inside = not rest or ".svc" in f".{rest}" or rest in {namespace for namespace, _ in services}
-    if not inside:
+    is_inside = not rest or ".svc" in f".{rest}" or rest in {namespace for namespace, _ in services}
+    if not is_inside:
         return False
     return (space, name) not in services or (parts.port or 80) not in services[space, name]
 
@@ -93,15 +93,14 @@ def not_loaded(view: View) -> Result:
     one."""
     config_maps = view[CONFIG_MAPS] or {}
     names = {f"{view.spec.monitoring.namespace}/gpustack-dashboard-{name}" for name in read_dashboards()}
-    bare = sorted(name for name in names & set(config_maps) if LABEL not in config_maps[name].fields)
-    cut = [
+    unlabelled_names = sorted(name for name in names & set(config_maps) if LABEL not in config_maps[name].fields)
+    cut_names = [
         f"{dashboard.namespace}/{dashboard.name}"
         for dashboard in list_monitoring_dashboards(view)
         if not dashboard.valid
     ]
-    words = [f"without its label: {format_value(bare)}"] * bool(bare) + [f"invalid JSON: {format_value(cut)}"] * bool(
-        cut
-    )
+    faults = {"without its label": unlabelled_names, "invalid JSON": cut_names}
+    words = [f"{fault}: {format_value(fault_names)}" for fault, fault_names in faults.items() if fault_names]
     return Result("dashboards", "loaded by Grafana", "; ".join(words) or "loaded", ok=not words)
 
 
@@ -125,10 +124,10 @@ def find_missing_metrics(view: View) -> dict[str, str]:
 def metric_name(view: View) -> Result:
     """Look for a name that is not a field of DCGM, or not in the exporter's list. A listed metric that is missing now
     may come from another GPU or at another time."""
-    counters, missing = view[COUNTERS].get(OWN_COUNTERS, ""), find_missing_metrics(view)
+    counters, missing_metrics = view[COUNTERS].get(OWN_COUNTERS, ""), find_missing_metrics(view)
     wrong = [
         f"{metric} in {name}"
-        for metric, name in missing.items()
+        for metric, name in missing_metrics.items()
         if is_invented(metric) or is_left_out(metric, counters)
     ]
     return expect_none("metrics of the panels", "known", wrong, "known")

@@ -107,8 +107,8 @@ def kubelet_refuses(view: View) -> Result:
     errors = [f"{target.node}: {target.error}" for target in view[KUBELETS] if REFUSAL.search(target.error)]
     if errors and all(UNAUTHORIZED_ERROR in error for error in errors) and (jobs := list_refusing_jobs(view)):
         return build_ok_result("kubelets", f"{format_value(jobs)} refuse the token of Prometheus, too")
-    fine = f"scraping allowed by {len(view[KUBELETS])}"
-    return expect_none("kubelets", "scraping allowed", errors[:3], fine)
+    ok_text = f"scraping allowed by {len(view[KUBELETS])}"
+    return expect_none("kubelets", "scraping allowed", errors[:3], ok_text)
 
 
 def list_refusing_jobs(view: View) -> list[str]:
@@ -168,8 +168,8 @@ def find_recent_start(view: View, job: str) -> str:
     is unknown. The GPU exporter asks the kubelet for the pods of GPUs, and does not answer without it
     (NVIDIA/dcgm-exporter internal/pkg/server/server.go)."""
     pods = view[GPU_PODS] if DCGM in job and view.has_fact(GPU_PODS) else ()
-    if fresh := [pod.name for pod in pods if pod.app == EXPORTER and is_starting(view, pod)]:
-        return fresh[0]
+    if starting_pods := [pod.name for pod in pods if pod.app == EXPORTER and is_starting(view, pod)]:
+        return starting_pods[0]
     for host in view.hosts if DCGM in job or job == KUBELET else ():
         host_view = view.select_host(host.name)
         unit = host_view[UNITS].get("kubelet") if host_view.has_fact(UNITS) else None
@@ -202,9 +202,9 @@ def dashboard_nodata(view: View) -> Result:
 
 @check("st-dashboard-wrong", DUPLICATE_JOBS, BLANK_VALUES)
 def dashboard_wrong(view: View) -> Result:
-    twice, blanks = view[DUPLICATE_JOBS], view[BLANK_VALUES]
-    sources = [f"{job.namespace}/{job.service} (job {job.job})" for job in twice]
-    words = [f"duplicates from {format_value(sources)}"] * bool(twice)
+    duplicate_jobs, blanks = view[DUPLICATE_JOBS], view[BLANK_VALUES]
+    sources = [f"{job.namespace}/{job.service} (job {job.job})" for job in duplicate_jobs]
+    words = [f"duplicates from {format_value(sources)}"] * bool(duplicate_jobs)
     words += [f"placeholders in {format_value(sorted(blanks)[:MOST_NAMES])}"] * bool(blanks)
     if words:
         return Result("values of GPUs", "unique and valid", "; ".join(words))

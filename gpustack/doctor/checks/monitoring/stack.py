@@ -18,7 +18,7 @@ from gpustack.probes.proof import SERVICES
 from gpustack.steps.platform_namespaces import list_platform_namespaces
 
 OUT_OF_MEMORY = "OOMKilled"
-RECENT = 3600
+RECENT_TIME = 3600
 """Seconds for which a run that ended counts: a container that has run for longer since then is healthy."""
 LOCAL_PATH = "rancher.io/local-path"
 NOT_RUNNING = "not running"
@@ -40,7 +40,7 @@ def find_oom_kill(view: View, pods: Iterable[PodState], container: str = "") -> 
 def is_down_or_restarted(view: View, container: Container) -> bool:
     """Tell whether a container is not ready, or its last end is recent."""
     end_time = container.ended_at
-    return not container.ready or (end_time is not None and (view.started_at - end_time).total_seconds() < RECENT)
+    return not container.ready or (end_time is not None and (view.started_at - end_time).total_seconds() < RECENT_TIME)
 
 
 def list_units_on_port(view: View, port: int) -> list[str]:
@@ -134,11 +134,11 @@ def find_deserted_webhooks(view: View) -> list[str]:
     problems = [
         f"{hook.name}: no Service {hook.service}" for hook in list_webhooks(view) if hook.service not in services
     ]
-    down = deployment is None or not deployment.ready
+    is_down = deployment is None or not deployment.ready
     return problems + [
         f"{webhook.name}: {operator} {NOT_RUNNING}"
         for webhook in list_webhooks(view)
-        if webhook.service == operator_service and down
+        if webhook.service == operator_service and is_down
     ]
 
 
@@ -171,8 +171,8 @@ def webhook_down(view: View) -> Result:
 @check("mon-admission-webhook-down guard", VALIDATING, MUTATING, SERVICES, MONITORING_DEPLOYMENTS)
 def webhook_deserted(view: View) -> Result:
     problems = find_deserted_webhooks(view)
-    fine = "a Service with a running operator"
-    return expect_none("backend of the webhook", "a running operator", problems, fine)
+    ok_text = "a Service with a running operator"
+    return expect_none("backend of the webhook", "a running operator", problems, ok_text)
 
 
 @check("mon-two-operators-fight", OPERATORS)

@@ -80,9 +80,15 @@ def label_mismatch(view: View) -> Result:
     placeholders = build_names(NAME=[monitor.name for monitor in service_monitors])
     actual = f"{format_value(selections)}, but not {service_names}"
     foreign_names = [monitor.name for monitor in service_monitors if monitor.name != MONITOR_NAME]
-    foreign = Prose("gpustack did not make {}; the GPU operator creates its own again", format_value(foreign_names))
+    foreign_advice = Prose(
+        "gpustack did not make {}; the GPU operator creates its own again", format_value(foreign_names)
+    )
     return Result(
-        MONITOR, "selecting the Service", actual, names=placeholders, person=foreign if foreign_names else NO_HINT
+        MONITOR,
+        "selecting the Service",
+        actual,
+        names=placeholders,
+        person=foreign_advice if foreign_names else NO_HINT,
     )
 
 
@@ -123,17 +129,17 @@ def rights(view: View) -> Result:
     spec, prometheus_rights = view.spec, view[RIGHTS]
     if prometheus_rights is None:
         return build_ok_result("RBAC of Prometheus", "no Prometheus")
-    missing: list[tuple[str, str]] = []
+    missing_rights: list[tuple[str, str]] = []
     unknown: list[tuple[str, str]] = []
     for space in dict.fromkeys((spec.gpu.namespace, spec.monitoring.namespace)):
         for kinds in NEEDED_KINDS:
             answers = [prometheus_rights.lists.get((kind, space)) for kind in kinds]
             if True not in answers:
-                (unknown if None in answers else missing).append((kinds[0], space))
+                (unknown if None in answers else missing_rights).append((kinds[0], space))
     subject = f"objects that {prometheus_rights.account} may list"
-    if missing:
-        kind, space = missing[0]
-        words = format_value([f"{kind} in {space}" for kind, space in missing])
+    if missing_rights:
+        kind, space = missing_rights[0]
+        words = format_value([f"{kind} in {space}" for kind, space in missing_rights])
         return Result(subject, "services, pods, endpoints", f"not {words}", quote=f"{kind} {space} no")
     if unknown:
         kind, space = unknown[0]
