@@ -58,6 +58,6 @@ def build_names(**placeholders: Collection[str]) -> Names:
     return tuple((word, min(values)) for word, values in placeholders.items() if len(set(values)) == 1)
 
 
-def expect_none(subject: str, expected: str, wrong: Collection[str], fine: str) -> Result:
-    """Build a result that names what is wrong. It is ok where that is nothing, and then `fine` is the actual value."""
-    return Result(subject, expected, format_value(wrong) if wrong else fine, ok=not wrong)
+def expect_none(subject: str, expected: str, differences: Collection[str], ok_state: str) -> Result:
+    """Build a result that names differences. Without any it is ok, and `ok_state` is the actual value."""
+    return Result(subject, expected, format_value(differences) if differences else ok_state, ok=not differences)

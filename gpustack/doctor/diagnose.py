@@ -63,7 +63,9 @@ def diagnose(snapshot: Snapshot) -> Diagnosis:
     drift = tuple(find_drift(step_plan, judgements, quiet=any(root.severity == "broken" for root in verdict.roots)))
     states, unknown_observations = observe_all((*OBSERVERS, *OPTIONAL_OBSERVERS), snapshot)
     optional_ids = {observer.id for observer in OPTIONAL_OBSERVERS}
-    unknown_observations = tuple(unknown for unknown in unknown_observations if unknown.id not in optional_ids)
+    unknown_observations = tuple(
+        observation for observation in unknown_observations if observation.id not in optional_ids
+    )
     latent_states = tuple(build_latent_state(difference) for difference in drift if difference.result.latent)
     drift = tuple(difference for difference in drift if not difference.result.latent)
     states = tuple(select_new_states((*states, *latent_states), graph, judgements))

@@ -55,14 +55,14 @@ class Graph:
 
 
 def find_reachable(start: str, neighbours: Mapping[str, list[str]]) -> set[str]:
-    reachable: set[str] = set()
+    reachable_ids: set[str] = set()
     queue = [start]
     while queue:
         for name in neighbours[queue.pop()]:
-            if name not in reachable:
-                reachable.add(name)
+            if name not in reachable_ids:
+                reachable_ids.add(name)
                 queue.append(name)
-    return reachable
+    return reachable_ids
 
 
 def join_layers(layers: Iterable[Layer]) -> Graph:
@@ -74,10 +74,13 @@ def join_layers(layers: Iterable[Layer]) -> Graph:
     edges = [edge for file in layers for edge in file.edges]
     groups = tuple(group for file in layers for group in file.groups)
     ids = [fault.id for fault in faults] + [state.id for state in states]
-    wrong = [*list_errors(ids, edges, groups), *(f"{id}: not a conditional edge" for file in layers for id in file.odd)]
-    wrong += [f"{fault.id}: guard" for fault in faults if bool(fault.guard) != (fault.role == "conditional")]
-    if wrong:
-        raise ValueError("; ".join(wrong))
+    errors = [
+        *list_errors(ids, edges, groups),
+        *(f"{id}: not a conditional edge" for file in layers for id in file.odd),
+    ]
+    errors += [f"{fault.id}: guard" for fault in faults if bool(fault.guard) != (fault.role == "conditional")]
+    if errors:
+        raise ValueError("; ".join(errors))
     return Graph(
         {fault.id: fault for fault in faults},
         {state.id: state for state in states},

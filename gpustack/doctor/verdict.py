@@ -97,7 +97,7 @@ def build_finding(
 ) -> Finding:
     symptoms, faults = find_impact(placed_graph, classification, {id: set(locations)})
     ancestors = placed_graph.find_ancestors({id: locations})
-    uncertain = select_by_outcome(placed_graph, "unknown", ancestors)
+    uncertain_causes = select_by_outcome(placed_graph, "unknown", ancestors)
     judgements = list_judgements(placed_graph, {id: set(locations)})
     impact = list_judgements(placed_graph, merge_reaches(symptoms, faults))
     severity = judge_severity(placed_graph.graph, judgements, impact)
@@ -107,11 +107,11 @@ def build_finding(
     return Finding(
         id,
         judgements,
-        "certain" if is_proven and not uncertain else "likely",
+        "certain" if is_proven and not uncertain_causes else "likely",
         impact=impact,
         caused_faults=list_judgements(placed_graph, faults),
         ruled_out=find_ruled_out_causes(placed_graph, {id: set(locations)}, symptoms),
-        uncertain=uncertain,
+        uncertain=uncertain_causes,
         chain=build_chain(placed_graph, {id: set(locations)}, merge_reaches(symptoms, faults)),
         hidden_checks=count_hidden_checks(placed_graph, id, locations),
         severity=severity,

@@ -34,24 +34,24 @@ def find_object_mismatch(
     subject: str, expected_objects: Sequence[Object], applied_objects: Mapping[str, AppliedObject] | None
 ) -> Result | None:
     """Find objects that are missing, come from an older spec or release, or were changed by another client."""
-    wrong: dict[str, list[str]] = {}
+    differences: dict[str, list[str]] = {}
     for expected_object in expected_objects:
         metadata = expected_object["metadata"]
         applied_object = (applied_objects or {}).get(f"{metadata.get('namespace', '')}/{metadata['name']}")
         if applied_object is None:
-            wrong.setdefault("missing", []).append(metadata["name"])
+            differences.setdefault("missing", []).append(metadata["name"])
         elif applied_object.digest != metadata["annotations"][DIGEST]:
-            wrong.setdefault("with different content", []).append(metadata["name"])
+            differences.setdefault("with different content", []).append(metadata["name"])
         elif not owns_all_fields(expected_object, applied_object):
-            wrong.setdefault(
+            differences.setdefault(
                 f"changed by {format_value(applied_object.other_managers or 'an unknown client')}", []
             ).append(metadata["name"])
-    if not wrong:
+    if not differences:
         return None
     return Result(
         subject,
         "as installed by gpustack",
-        "; ".join(f"{format_value(names)} {difference}" for difference, names in wrong.items()),
+        "; ".join(f"{format_value(names)} {difference}" for difference, names in differences.items()),
     )
 
 

@@ -24,8 +24,8 @@ PLATFORMS = {"amd64": "x86_64", "arm64": "sbsa"}
 
 def find_repository_mismatch(view: View, name: str, probe: Probe[Repositories] = REPOSITORIES) -> Result | None:
     """Compare the repository in apt with the spec. Return None when apt knows it with the expected key and no other."""
-    if unknown := find_system_mismatch(view, name):
-        return unknown
+    if system_mismatch := find_system_mismatch(view, name):
+        return system_mismatch
     expected_repository, actual_repository = build_repository(view, name), view[probe].by_name[name]
     if foreign_sources := find_foreign_sources(view, name, expected_repository):
         unfit_sources = [

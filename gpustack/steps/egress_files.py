@@ -12,20 +12,24 @@ from gpustack.probes.kubernetes.pod_egress import POD_EGRESS
 def find_file_mismatch(view: View, step: str) -> Result | None:
     """Compare the files of the step with the spec. Return None if they match it and no unexpected one is left."""
     expected_files, actual_files = list_host_files(view.snapshot.inventory), view[EGRESS]
-    wrong = []
+    differences = []
     for path in PATHS[step]:
         file, actual_file = expected_files.get(path), actual_files.get(path)
         if file is None or actual_file is None:
             if file or actual_file:
-                wrong.append(f"no {path}" if file else f"{path} left over")
+                differences.append(f"no {path}" if file else f"{path} left over")
         elif actual_file.content != "same":
-            wrong.append(f"{path} with different content")
+            differences.append(f"{path} with different content")
         elif actual_file.mode != file.mode:
-            wrong.append(f"{path} with mode {actual_file.mode} instead of {file.mode}")
+            differences.append(f"{path} with mode {actual_file.mode} instead of {file.mode}")
         elif not actual_file.trusted:
-            wrong.append(f"{path} not in {CA_CERTIFICATES}")
+            differences.append(f"{path} not in {CA_CERTIFICATES}")
     expected = "those of the spec"
-    return Result("files with the proxy, the logins and the CAs", expected, "; ".join(wrong)) if wrong else None
+    return (
+        Result("files with the proxy, the logins and the CAs", expected, "; ".join(differences))
+        if differences
+        else None
+    )
 
 
 def find_root_mismatch(view: View, active_since: int | None) -> Result | None:
@@ -46,9 +50,9 @@ def find_object_mismatch(view: View, step: str) -> Result | None:
         return None
     words = {"other": "with different content", "none": "missing"}
     states = {name: view[POD_EGRESS].get(name, "none") for name in names}
-    wrong = [f"{name} {words[state]}" for name, state in states.items() if state != "same"]
+    differences = [f"{name} {words[state]}" for name, state in states.items() if state != "same"]
     subject = "login of the proxy, CAs and package sources in the cluster"
-    return Result(subject, "those of the spec", "; ".join(wrong)) if wrong else None
+    return Result(subject, "those of the spec", "; ".join(differences)) if differences else None
 
 
 def find_daemon_mismatch(view: View, unit: str) -> Result | None:

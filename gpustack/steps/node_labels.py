@@ -110,27 +110,29 @@ def normalize_taint(taint: str) -> str:
 
 def labels(view: View) -> Result | None:
     """The nodes have the labels that the inventory gives their hosts, and none that gpustack set for an earlier one."""
-    wrong = {host: format_value(change.differences) for host, change in map_changes(view).items() if change.differences}
-    require_nodes(view, wrong, {host.name for host in view.hosts if host.spec.gpustack_labels})
-    return build_hosts_result("labels of nodes", "those of gpustack_labels", wrong)
+    differences = {
+        host: format_value(change.differences) for host, change in map_changes(view).items() if change.differences
+    }
+    require_nodes(view, differences, {host.name for host in view.hosts if host.spec.gpustack_labels})
+    return build_hosts_result("labels of nodes", "those of gpustack_labels", differences)
 
 
-def require_nodes(view: View, wrong: Mapping[str, str], hosts: Collection[str]) -> None:
-    """Raise FactUnavailable where nothing is wrong, and the node of one of these hosts is unknown."""
-    unknown = sorted(set(hosts) - map_changes(view).keys())
-    if unknown and not wrong:
-        raise FactUnavailable(f"{format_value(unknown)}: the node is missing, or not certain")
+def require_nodes(view: View, differences: Mapping[str, str], hosts: Collection[str]) -> None:
+    """Raise FactUnavailable where there are no differences, and the node of one of these hosts is unknown."""
+    unknown_hosts = sorted(set(hosts) - map_changes(view).keys())
+    if unknown_hosts and not differences:
+        raise FactUnavailable(f"{format_value(unknown_hosts)}: the node is missing, or not certain")
 
 
 def taints(view: View) -> Result | None:
     """The nodes have the taints that the inventory gives their hosts, and none that gpustack set for an earlier one."""
-    wrong = {
+    differences = {
         host: "; ".join(describe_taints(change))
         for host, change in map_changes(view).items()
         if change.added_taints or change.removed_taints
     }
-    require_nodes(view, wrong, {host.name for host in view.hosts if host.spec.gpustack_taints})
-    return build_hosts_result("taints of nodes", "those of gpustack_taints", wrong)
+    require_nodes(view, differences, {host.name for host in view.hosts if host.spec.gpustack_taints})
+    return build_hosts_result("taints of nodes", "those of gpustack_taints", differences)
 
 
 def describe_taints(change: Change) -> Iterator[str]:
@@ -144,10 +146,12 @@ def owners(view: View) -> Result | None:
     """Nobody else has set a label or taint of the inventory otherwise on its node. gpustack leaves such a one as it is:
     remove it from the node or from the inventory."""
     changes = {host: change for host, change in map_changes(view).items() if change.conflicts}
-    wrong = {host: "; ".join(change.conflicts) for host, change in changes.items()}
+    conflicts = {host: "; ".join(change.conflicts) for host, change in changes.items()}
     nodes = [change.node for change in changes.values()]
     hint = Command("kubectl", "get", "node", *nodes, "-o", "yaml", "--show-managed-fields", note="names who set it")
-    return build_hosts_result("labels and taints of others", "none that the inventory names", wrong, "operator", hint)
+    return build_hosts_result(
+        "labels and taints of others", "none that the inventory names", conflicts, "operator", hint
+    )
 
 
 def build_variables(view: View) -> dict[str, Any]:

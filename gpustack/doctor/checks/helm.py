@@ -67,20 +67,22 @@ def release_pending(view: View) -> Result:
     """Look for releases that are stuck. A rollback ends what a Helm is doing, so a release only counts where no Helm
     can be at work on it."""
     subject = "Helm releases"
-    pending = {
+    pending_releases = {
         key: release
         for key, release in select_undeployed_releases(view).items()
         if release.status.startswith("pending-")
     }
-    if not pending:
+    if not pending_releases:
         return build_ok_result(subject, f"none pending: {format_releases(index_own_releases(view))}")
     if view[RUNNING_HELMS]:
-        return build_ok_result(subject, f"{format_releases(pending)}, with a Helm process running")
-    doubts = {key: explain_pending(view, release) for key, release in pending.items()}
-    stuck_releases = {key: release for key, release in pending.items() if not doubts[key]}
+        return build_ok_result(subject, f"{format_releases(pending_releases)}, with a Helm process running")
+    doubts = {key: explain_pending(view, release) for key, release in pending_releases.items()}
+    stuck_releases = {key: release for key, release in pending_releases.items() if not doubts[key]}
     if not stuck_releases:
         raise FactUnavailable(
-            format_value([f"{format_releases({key: release})}, {doubts[key]}" for key, release in pending.items()])
+            format_value(
+                [f"{format_releases({key: release})}, {doubts[key]}" for key, release in pending_releases.items()]
+            )
         )
     placeholders = build_names(
         NAMESPACE=[release.namespace for release in stuck_releases.values()],
@@ -193,13 +195,13 @@ def stuck_namespace(view: View) -> Result:
     """Look for a namespace of gpustack that has been terminating for too long, with the reason that its controller
     reports."""
     own_namespaces = {view.spec.monitoring.namespace, view.spec.gpu.namespace, "kube-flannel", "local-path-storage"}
-    old = {
+    old_namespaces = {
         name: ending
         for name, ending in view[ENDING_NAMESPACES].items()
         if name in own_namespaces and view.started_at - ending.deleted_at > GRACE
     }
     stuck_namespaces = {
-        name: f"{name}: {'; '.join(ending.blockers)}" for name, ending in old.items() if ending.blockers
+        name: f"{name}: {'; '.join(ending.blockers)}" for name, ending in old_namespaces.items() if ending.blockers
     }
     if not stuck_namespaces:
         return build_ok_result("namespaces", "none stuck in Terminating")

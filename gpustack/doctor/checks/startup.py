@@ -21,8 +21,8 @@ def is_starting(view: View, pod: PodState) -> bool:
 
 def is_new(view: View, pod: PodState) -> bool:
     """Tell whether all containers were just started for the first time, ready or not."""
-    running = [container for container in pod.containers if not container.init]
-    return bool(running) and all(is_young(view, container) for container in running)
+    main_containers = [container for container in pod.containers if not container.init]
+    return bool(main_containers) and all(is_young(view, container) for container in main_containers)
 
 
 def is_young(view: View, container: Container) -> bool:

@@ -68,8 +68,8 @@ def describe_wait(pod: PodState) -> str:
     gpus = f"; no other pod gets its {format_count(pod.gpus, 'GPU')}" if holds_gpus(pod) else ""
     if pod.finalizers:
         return f"it was deleted, and waits for what has set its finalizers {format_value(pod.finalizers)}{gpus}"
-    running = [container.name for container in pod.containers if container.started_at]
-    state = f"still runs {format_value(running)}" if running else "has not finished its end"
+    running_names = [container.name for container in pod.containers if container.started_at]
+    state = f"still runs {format_value(running_names)}" if running_names else "has not finished its end"
     return f"it was deleted, and the kubelet of {pod.node} {state}{gpus}"
 
 

@@ -64,8 +64,12 @@ def read_rules(proxy: Any) -> str:
 
 def read_headers(kernels: Any) -> str:
     """Read whether the running kernel has headers to build a module with, or a built module of the driver."""
-    running = kernels.running
-    return ("headers or a built module" if running.headers or running.module else NO_VALUE) if running.release else ""
+    running_kernel = kernels.running
+    return (
+        ("headers or a built module" if running_kernel.headers or running_kernel.module else NO_VALUE)
+        if running_kernel.release
+        else ""
+    )
 
 
 def read_pod_mtus(mtus: Any) -> str:

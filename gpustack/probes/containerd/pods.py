@@ -77,11 +77,13 @@ def parse_network(answer: Answer) -> Network:
 
 
 def parse_sandbox(answer: Answer) -> Sandbox:
-    (image,), presence, other_images, failures = parse_sections(answer.stdout, "image", "there", "others", "failed")
+    (image,), presence_flags, other_images, failures = parse_sections(
+        answer.stdout, "image", "there", "others", "failed"
+    )
     if not IMAGE.fullmatch(image) or not all(IMAGE.fullmatch(name) for name in other_images):
         raise ValueError(image)
     error = strip_prefix(failures[0].removeprefix("| ")) if failures else ""
-    return Sandbox(image, bool(presence), frozenset(parse_registry(name) for name in other_images), error)
+    return Sandbox(image, bool(presence_flags), frozenset(parse_registry(name) for name in other_images), error)
 
 
 def parse_registry(image: str) -> str:

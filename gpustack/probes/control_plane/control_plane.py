@@ -112,9 +112,9 @@ def parse_component_runs(answer: Answer) -> Mapping[str, ComponentRun]:
 
 
 def build_newest_run(current_time: int, starts: list[tuple[int, int, bool]]) -> ComponentRun:
-    created_at, attempt, running = starts[-1]
+    created_at, attempt, is_running = starts[-1]
     return ComponentRun(
-        attempt, running, current_time - created_at, created_at - starts[-2][0] if len(starts) > 1 else None
+        attempt, is_running, current_time - created_at, created_at - starts[-2][0] if len(starts) > 1 else None
     )
 
 

@@ -89,12 +89,12 @@ def expand_map(before: Rule, verdict_map: dict[str, Any]) -> Iterator[Rule]:
 def add_match(rule: Rule, left_side: Any, right: Any, op: str) -> Rule:
     """Return the rule with one more match; it is not judged if the match is not modelled or no new connection can
     match."""
-    unknown = replace(rule, judged=False)
+    unjudged_rule = replace(rule, judged=False)
     if op not in ("==", "in", "!=") or not isinstance(left_side, dict):
-        return unknown
+        return unjudged_rule
     ((kind, selector),) = left_side.items()
     if not isinstance(selector, dict):
-        return unknown  # of a part of it, as `meta mark & 0x4000`
+        return unjudged_rule  # of a part of it, as `meta mark & 0x4000`
     values = list_elements(right)
     match_key = (
         kind,
@@ -102,14 +102,18 @@ def add_match(rule: Rule, left_side: Any, right: Any, op: str) -> Rule:
         selector.get("field") or selector.get("key") or selector.get("result"),
     )
     if op == "!=" and (match_key not in FIELDS or getattr(rule, FIELDS[match_key])):
-        return unknown
+        return unjudged_rule
     if match_key == ("ct", "", "state"):
-        return rule if "new" in values else unknown
+        return rule if "new" in values else unjudged_rule
     if match_key == ("meta", "", "nfproto"):
-        return replace(rule, version=VERSIONS[values[0]]) if len(values) == 1 and values[0] in VERSIONS else unknown
+        return (
+            replace(rule, version=VERSIONS[values[0]]) if len(values) == 1 and values[0] in VERSIONS else unjudged_rule
+        )
     if match_key == ("fib", "", "type"):
-        return replace(rule, local=True) if selector.get("flags") == ["daddr"] and values == ("local",) else unknown
-    return add_field(rule, match_key, values, negated=op == "!=") if match_key in FIELDS and values else unknown
+        return (
+            replace(rule, local=True) if selector.get("flags") == ["daddr"] and values == ("local",) else unjudged_rule
+        )
+    return add_field(rule, match_key, values, negated=op == "!=") if match_key in FIELDS and values else unjudged_rule
 
 
 def add_field(rule: Rule, match_key: tuple[str, str, str], values: tuple[str, ...], *, negated: bool) -> Rule:

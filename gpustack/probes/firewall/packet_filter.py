@@ -117,15 +117,17 @@ class Stop:
 
 def build_filter(bases: Sequence[Base], chains: Mapping[str, Sequence[Rule]]) -> Filter:
     """Build the filter of the base chains and the chains they lead to."""
-    pending, reachable = [base.chain for base in bases], dict[str, tuple[Rule, ...]]()
-    while pending:
-        chain = pending.pop()
-        if chain in reachable:
+    pending_chains, reachable_chains = [base.chain for base in bases], dict[str, tuple[Rule, ...]]()
+    while pending_chains:
+        chain = pending_chains.pop()
+        if chain in reachable_chains:
             continue
-        reachable[chain] = tuple(chains.get(chain, ()))
+        reachable_chains[chain] = tuple(chains.get(chain, ()))
         table = chain.rsplit(" ", 1)[0]
-        pending += [f"{table} {rule.verdict.split(' ')[1]}" for rule in reachable[chain] if " " in rule.verdict]
-    return Filter(tuple(bases), {chain: rules for chain, rules in reachable.items() if rules})
+        pending_chains += [
+            f"{table} {rule.verdict.split(' ')[1]}" for rule in reachable_chains[chain] if " " in rule.verdict
+        ]
+    return Filter(tuple(bases), {chain: rules for chain, rules in reachable_chains.items() if rules})
 
 
 def find_stop(packet_filter: Filter, packet: Packet) -> Stop | None:

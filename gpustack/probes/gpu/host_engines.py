@@ -40,16 +40,16 @@ def parse_host_engines(answer: Answer) -> HostEngines:
     one."""
     if answer.stdout == f"{NO_GPU}\n":
         return HostEngines((), {})
-    running, packages = set(), {}
+    running_engines, packages = set(), {}
     for line in answer.stdout.splitlines():
         if match := ENGINE.fullmatch(line):
-            running.add((match[1], "" if match[2] == "-" else match[2]))
+            running_engines.add((match[1], "" if match[2] == "-" else match[2]))
         elif match := PACKAGE.fullmatch(line):
             if match[2] == "installed":
                 packages[match[1]] = parse_upstream_version(match[3])
         else:
             raise ValueError(line[:80])
-    return HostEngines(tuple(HostEngine(*engine) for engine in sorted(running)), packages)
+    return HostEngines(tuple(HostEngine(*engine) for engine in sorted(running_engines)), packages)
 
 
 HOST_ENGINES = Probe(

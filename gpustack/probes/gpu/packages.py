@@ -100,11 +100,11 @@ def parse_kernels(answer: Answer) -> Kernels:
     if answer.stdout == f"{NO_GPU}\n":
         return Kernels(Kernel("", headers=False, module=""), ())
     lines = answer.stdout.splitlines()
-    unknown = [line.removeprefix(UNKNOWN) for line in lines if line.startswith(UNKNOWN)]
-    if unknown_names := [name for name in unknown if not NAME.fullmatch(name)]:
-        raise ValueError(unknown_names[0])
-    running, *installed_kernels = (parse_kernel(line) for line in lines if not line.startswith(UNKNOWN))
-    return Kernels(running, tuple(installed_kernels), tuple(unknown))
+    unknown_names = [line.removeprefix(UNKNOWN) for line in lines if line.startswith(UNKNOWN)]
+    if invalid_names := [name for name in unknown_names if not NAME.fullmatch(name)]:
+        raise ValueError(invalid_names[0])
+    running_kernel, *installed_kernels = (parse_kernel(line) for line in lines if not line.startswith(UNKNOWN))
+    return Kernels(running_kernel, tuple(installed_kernels), tuple(unknown_names))
 
 
 def parse_kernel(line: str) -> Kernel:

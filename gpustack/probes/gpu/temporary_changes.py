@@ -81,11 +81,17 @@ def parse_mark(node: str, kind: str, text: str, current_time: datetime) -> Mark 
     """Parse a mark, or return None where the text has another shape."""
     try:
         document = load_json(text)
-        expires_at, former, values = datetime.fromisoformat(document["until"]), document["former"], document["values"]
-        is_valid = isinstance(values, list) and all(
-            VALUES[kind].fullmatch(candidate) for candidate in (former, *values)
+        expires_at, former_values, values = (
+            datetime.fromisoformat(document["until"]),
+            document["former"],
+            document["values"],
         )
-        mark = Mark(node, kind, expires_at, str(document["who"]), former, tuple(values), expires_at < current_time)
+        is_valid = isinstance(values, list) and all(
+            VALUES[kind].fullmatch(candidate) for candidate in (former_values, *values)
+        )
+        mark = Mark(
+            node, kind, expires_at, str(document["who"]), former_values, tuple(values), expires_at < current_time
+        )
     except (ValueError, LookupError, TypeError, RecursionError):
         return None
     return mark if is_valid and values and expires_at.tzinfo else None

@@ -50,12 +50,17 @@ def parse_pending_pods(answer: Answer) -> tuple[PendingPod, ...]:
 def parse_pending_pod(entry: Any) -> PendingPod:
     metadata, status = entry["metadata"], entry["status"]
     containers = (*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ()))
-    waiting = tuple(list_waiting_containers(containers))
-    has_begun = len(waiting) < len(containers) or any(
-        waiting_container.reason not in START_REASONS for waiting_container in waiting
+    waiting_containers = tuple(list_waiting_containers(containers))
+    has_begun = len(waiting_containers) < len(containers) or any(
+        waiting_container.reason not in START_REASONS for waiting_container in waiting_containers
     )
     return PendingPod(
-        metadata["namespace"], metadata["name"], metadata["uid"], entry["spec"]["nodeName"], has_begun, waiting
+        metadata["namespace"],
+        metadata["name"],
+        metadata["uid"],
+        entry["spec"]["nodeName"],
+        has_begun,
+        waiting_containers,
     )
 
 

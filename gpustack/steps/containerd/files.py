@@ -104,12 +104,16 @@ def mirrors(view: View) -> Result | None:
     managed_mirrors = {
         name: (mirror.server, mirror.hosts, mirror.login) for name, mirror in mirror_files.items() if mirror.is_managed
     }
-    wrong = sorted(
+    mismatched_registries = sorted(
         name
         for name in {*expected_mirrors, *managed_mirrors}
         if expected_mirrors.get(name) != managed_mirrors.get(name)
     )
-    return Result("registry mirror", address or "none", f"different for {format_value(wrong)}") if wrong else None
+    return (
+        Result("registry mirror", address or "none", f"different for {format_value(mismatched_registries)}")
+        if mismatched_registries
+        else None
+    )
 
 
 def egress(view: View) -> Result | None:

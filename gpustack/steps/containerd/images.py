@@ -76,16 +76,16 @@ def pulls_verified(view: View) -> Result | None:
     settings = view[IMAGES].settings
     if not view.spec.containerd.verify_images or not settings:
         return None
-    wrong = [
+    differences = [
         f"{key} = {settings.get(key, '(unknown option)')}" for key in SETTINGS if settings.get(key) != SETTINGS[key]
     ]
     if settings.get("bin_dir") != VERIFIERS:
-        wrong.append(f"bin_dir = {settings.get('bin_dir', '(unknown option)')}")
+        differences.append(f"bin_dir = {settings.get('bin_dir', '(unknown option)')}")
     if "registry" in settings:
-        wrong.append("registry.mirrors, configs or auths")
+        differences.append("registry.mirrors, configs or auths")
     hint = Command("gpustack", "explain", PAGE)
     subject = "image verification of containerd"
-    return Result(subject, "enabled", format_value(wrong), "operator", hint=hint) if wrong else None
+    return Result(subject, "enabled", format_value(differences), "operator", hint=hint) if differences else None
 
 
 def images_as_listed(view: View) -> Result | None:

@@ -39,12 +39,12 @@ def cgroups(view: View) -> Result | None:
         )
     if driver == "systemd":
         return None
-    wrong = Result(subject, "systemd", driver, fault="containerd-cgroup-driver")
+    mismatch = Result(subject, "systemd", driver, fault="containerd-cgroup-driver")
     if overriding_file := view[CONFIGURATION].last_without_systemd:
         restart = Command("systemctl", "restart", "containerd")
         hint = Prose("take SystemdCgroup = false out of {}; then: {}", f"{FOLDER}{overriding_file}", restart)
-        return replace(wrong, cure="operator", hint=hint)
-    return wrong
+        return replace(mismatch, cure="operator", hint=hint)
+    return mismatch
 
 
 def settings(view: View) -> Result | None:
@@ -59,10 +59,10 @@ def settings(view: View) -> Result | None:
 
 def up_to_date(view: View) -> Result | None:
     """The running daemon has loaded its files: it started after the last change of them."""
-    unit, newest = view[UNITS].get("containerd"), view[CONFIGURATION].newest
-    if unit is None or not unit.active or unit.active_since is None or unit.active_since >= newest:
+    unit, newest_time = view[UNITS].get("containerd"), view[CONFIGURATION].newest
+    if unit is None or not unit.active or unit.active_since is None or unit.active_since >= newest_time:
         return None
-    return Result("start of containerd", "after its files were written", f"{newest - unit.active_since} s before")
+    return Result("start of containerd", "after its files were written", f"{newest_time - unit.active_since} s before")
 
 
 def proxy(view: View) -> Result | None:

@@ -55,7 +55,7 @@ def other_runtimes(view: View) -> Result | None:
     hint = Command("apt-get", "remove", *runtimes, note="after its containers have moved away")
     if not runtimes:
         return None
-    wrong = Result(
+    mismatch = Result(
         "other container runtimes",
         "none",
         format_value(runtimes),
@@ -63,7 +63,7 @@ def other_runtimes(view: View) -> Result | None:
         fault="host-docker-preinstalled",
         hint=hint,
     )
-    return wrong if set(runtimes) & set(DOCKER) else replace(wrong, fault="")
+    return mismatch if set(runtimes) & set(DOCKER) else replace(mismatch, fault="")
 
 
 def repository(view: View) -> Result | None:

@@ -42,8 +42,8 @@ def find_unfit_offer(view: View) -> str:
     """Find the newest version that the repository offers to the host, where it does not fit the spec."""
     if RELEASE.fullmatch(resolve_containerd_version(view.spec)) or not view.has_fact(CONTAINERD_OFFERS):
         return ""
-    newest = next((offer.version for offer in view[CONTAINERD_OFFERS] if offer.available), "")
-    return "" if not newest or fits_spec(view, newest) else newest
+    newest_version = next((offer.version for offer in view[CONTAINERD_OFFERS] if offer.available), "")
+    return "" if not newest_version or fits_spec(view, newest_version) else newest_version
 
 
 def fits_spec(view: View, candidate: str) -> bool:
@@ -96,14 +96,14 @@ def describe_install_version(view: View) -> str:
     spec_version, choice = resolve_containerd_version(view.spec), choose_version(view)
     if choice == spec_version:
         return spec_version
-    newest = f"the newest {spec_version} of its repository"
+    newest_version = f"the newest {spec_version} of its repository"
     plane = view.select_host(view.acting_host)
     if not choice:
-        return newest
+        return newest_version
     if (package := plane[PACKAGES]["containerd.io"]) and package.version == choice:
         return f"{choice}, as on {view.acting_host}"
     missing_versions = [offer.version for offer in plane[CONTAINERD_OFFERS] if not offer.available]
-    return f"{choice}, {newest}" + "".join(
+    return f"{choice}, {newest_version}" + "".join(
         f"; the file of {missing_version} is not there (404)" for missing_version in missing_versions
     )
 

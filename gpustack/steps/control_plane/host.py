@@ -37,14 +37,14 @@ def cluster_initialised(view: View) -> Result | None:
     files = view[FILES]
     if not files.lacks(UNFINISHED_CONFIG):
         return Result("control plane", "initialised", "an interrupted initialisation")
-    lacking = files.lacks(*CONTROL_PLANE, KUBELET_CONF)
-    if not lacking:
+    missing_files = files.lacks(*CONTROL_PLANE, KUBELET_CONF)
+    if not missing_files:
         return None
-    if len(lacking) == len(CONTROL_PLANE) + 1 and files.lacks(BOOTSTRAP):
+    if len(missing_files) == len(CONTROL_PLANE) + 1 and files.lacks(BOOTSTRAP):
         return Result("control plane", "initialised", "nothing")
-    if set(lacking) <= set(MANIFESTS):
-        return build_manifest_result(lacking)
-    actual = f"parts of another or an incomplete cluster, without {', '.join(lacking)}"
+    if set(missing_files) <= set(MANIFESTS):
+        return build_manifest_result(missing_files)
+    actual = f"parts of another or an incomplete cluster, without {', '.join(missing_files)}"
     hint = build_reset_command(view, note="removes what is left of the cluster that was on it")
     return Result("control plane", "initialised", actual, cure="operator", hint=hint)
 

@@ -71,16 +71,20 @@ def metrics(view: View) -> Result | None:
     """The controller-manager, the scheduler, etcd and kube-proxy listen where the monitoring can (or must not) reach
     them."""
     bind = view.spec.kubernetes.metrics_bind
-    right = ANY_ADDRESSES if bind in ANY_ADDRESSES else {bind}
-    listening = {name: set(view[COMPONENT_LISTENERS].get(port, ())) for port, name in METRICS.items()}
-    wrong = {name: addresses for name, addresses in listening.items() if not addresses or addresses - right}
-    if not wrong:
+    expected_addresses = ANY_ADDRESSES if bind in ANY_ADDRESSES else {bind}
+    listeners = {name: set(view[COMPONENT_LISTENERS].get(port, ())) for port, name in METRICS.items()}
+    mismatched_listeners = {
+        name: addresses for name, addresses in listeners.items() if not addresses or addresses - expected_addresses
+    }
+    if not mismatched_listeners:
         return None
     expected_address, actual_addresses = (
         str(bind),
-        ", ".join(f"{name} {' '.join(sorted(addresses)) or 'none'}" for name, addresses in wrong.items()),
+        ", ".join(
+            f"{name} {' '.join(sorted(addresses)) or 'none'}" for name, addresses in mismatched_listeners.items()
+        ),
     )
-    if any(wrong.values()):
+    if any(mismatched_listeners.values()):
         return Result(
             "listen addresses of the metrics", expected_address, actual_addresses, choose_cure(view), hint=BIND_HINT
         )

@@ -78,11 +78,15 @@ def version(view: View) -> Result | None:
     """The driver is installed at the version of the spec, with the type of kernel module that the spec requests."""
     names, packages = list_expected_packages(view), view[GPU_PACKAGES]
     target = resolve_driver_version(view.spec)
-    wrong = [
+    mismatched_packages = [
         f"{name} {packages[name].version}" for name in names if name in packages and packages[name].version != target
     ]
-    wrong += sorted(name for name in packages if MODULE.fullmatch(name) and name not in names)
-    return Result("driver", f"{target}, {names[1]}", format_value(wrong), "upgrade", hint=UPGRADE) if wrong else None
+    mismatched_packages += sorted(name for name in packages if MODULE.fullmatch(name) and name not in names)
+    return (
+        Result("driver", f"{target}, {names[1]}", format_value(mismatched_packages), "upgrade", hint=UPGRADE)
+        if mismatched_packages
+        else None
+    )
 
 
 def packages_held(view: View) -> Result | None:

@@ -91,8 +91,10 @@ def module_loaded(view: View) -> Result | None:
     """The kernel module nvidia is loaded."""
     if not uses_driver_mode(view, "host", "none") or view[GPU_DRIVER].module:
         return None
-    running = view[GPU_KERNELS].running
-    actual = "not loaded" if running.module else f"not loaded, and not built for the kernel {running.release}"
+    running_kernel = view[GPU_KERNELS].running
+    actual = (
+        "not loaded" if running_kernel.module else f"not loaded, and not built for the kernel {running_kernel.release}"
+    )
     if choose_driver_mode(view) == "host":
         return Result("module nvidia", "loaded", actual)
     hint = Command("modprobe", "nvidia")

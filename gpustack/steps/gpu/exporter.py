@@ -20,9 +20,9 @@ TYPES = {"counter": "counter", "label": "label"}
 def build_environment(spec: Spec) -> dict[str, str]:
     """Build the variables that differ from the exporter's own defaults, without its list of counters and what is about
     pods."""
-    metrics, initial = spec.gpu.metrics, Metrics()
+    metrics, defaults = spec.gpu.metrics, Metrics()
     environment = {"DCGM_EXPORTER_INTERVAL": f"{parse_duration(metrics.interval) * 1000:.0f}"}
-    if metrics.devices != initial.devices:
+    if metrics.devices != defaults.devices:
         environment["DCGM_EXPORTER_DEVICES_STR"] = metrics.devices
     if metrics.shared_gpus:
         environment["KUBERNETES_VIRTUAL_GPUS"] = "true"

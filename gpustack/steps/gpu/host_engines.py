@@ -35,17 +35,17 @@ def host_engine(view: View) -> Result | None:
     engines_by_host = {host: view.select_host(host)[HOST_ENGINES] for host in count_host_gpus(view)}
     if view.spec.gpu.dcgm == "host":
         return find_missing_engines(view, engines_by_host)
-    wrong = {host: describe_engines(engines) for host, engines in engines_by_host.items() if engines.running}
+    actual_states = {host: describe_engines(engines) for host, engines in engines_by_host.items() if engines.running}
     units = sorted({engine.unit for engines in engines_by_host.values() for engine in engines.running})
     stops = dict.fromkeys(build_stop_command(unit) for unit in units)
     hint = join_hints(*stops, note="on that host; or use it, where every host with GPUs has one: gpu.dcgm: host")
-    return build_hosts_result("DCGM host engines other than the exporter's", "none", wrong, "operator", hint)
+    return build_hosts_result("DCGM host engines other than the exporter's", "none", actual_states, "operator", hint)
 
 
 def find_missing_engines(view: View, engines_by_host: dict[str, HostEngines]) -> Result | None:
     address = view.spec.gpu.metrics.engine
     port = address.rpartition(":")[2]
-    wrong = {
+    actual_states = {
         host: describe_engines(engines) or "none"
         for host, engines in engines_by_host.items()
         if not any(serves_local_port(engine, port) for engine in engines.running)
@@ -53,7 +53,7 @@ def find_missing_engines(view: View, engines_by_host: dict[str, HostEngines]) ->
     hint = Command(
         "systemctl", "enable", "--now", "nvidia-dcgm", note="on that host; or without them: gpu.dcgm: standalone"
     )
-    return build_hosts_result("DCGM host engine", f"at {address}", wrong, "operator", hint)
+    return build_hosts_result("DCGM host engine", f"at {address}", actual_states, "operator", hint)
 
 
 def serves_local_port(engine: HostEngine, port: str) -> bool:
@@ -94,12 +94,14 @@ def engine_pair(view: View) -> Result | None:
     tested_versions = tuple(dict.fromkeys((tag[1], *ALSO_TESTED.get(tag[2], ()))))
     subject, expected_versions = f"DCGM beside dcgm-exporter {exporter}", " or ".join(tested_versions)
     if of_hosts:
-        wrong = {host: version for host, version in map_dcgm_versions(view).items() if version not in tested_versions}
+        untested_versions = {
+            host: version for host, version in map_dcgm_versions(view).items() if version not in tested_versions
+        }
         package = f"{CORE_PACKAGES[0]}=1:{tag[1]}-1"
         install = Command(
             "apt-get", "install", package, note="on that host; or gpu.dcgm: standalone, and no engine there"
         )
-        return build_hosts_result(subject, expected_versions, wrong, "operator", install)
+        return build_hosts_result(subject, expected_versions, untested_versions, "operator", install)
     version = select_image_tag(view, "dcgm", "dcgm").partition("-")[0]
     hint = Prose(
         "dcgm.version and dcgmExporter.version in your values: the first half of the exporter's is the other's"

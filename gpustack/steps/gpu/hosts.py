@@ -101,16 +101,16 @@ def select_sharing(view: View, host: Host) -> tuple[str, int]:
 def build_hosts_result(
     subject: str,
     expected_state: str,
-    wrong: dict[str, str],
+    actual_states: dict[str, str],
     cure: Cure = "install",
     hint: Hint = NO_HINT,
     *,
     passing: bool = False,
 ) -> Result | None:
-    """Build a Result that names each host with its actual state. Return None where no host is wrong."""
-    if not wrong:
+    """Build a Result that names each host with its actual state. Return None where no host has one."""
+    if not actual_states:
         return None
-    actual = "; ".join(f"{host}: {text}" for host, text in sorted(wrong.items()))
+    actual = "; ".join(f"{host}: {text}" for host, text in sorted(actual_states.items()))
     return Result(subject, expected_state, actual, cure, hint=hint, passing=passing)
 
 
@@ -150,7 +150,7 @@ def gpus_on_bus(view: View) -> Result | None:
     inventory names fewer.
     """
     counts = {host: (len(list_gpus(view.select_host(host))), number) for host, number in count_host_gpus(view).items()}
-    wrong = {
+    actual_states = {
         host: f"{actual_count} of {expected_count}"
         for host, (actual_count, expected_count) in counts.items()
         if actual_count < expected_count
@@ -162,7 +162,7 @@ def gpus_on_bus(view: View) -> Result | None:
         "10de:",
         note="on that host; gpustack_gpus in the inventory is what it has for Kubernetes",
     )
-    return build_hosts_result("GPUs on the bus", "at least gpustack_gpus", wrong, "operator", hint)
+    return build_hosts_result("GPUs on the bus", "at least gpustack_gpus", actual_states, "operator", hint)
 
 
 def describe_driver_error(view: View) -> str:
@@ -214,25 +214,25 @@ def find_allocatable_mismatch(
     If one GPU does not respond while the device plugin starts, the plugin exits, and the node has no allocatable GPU:
     the driver on the host reports that, and waiting does not help.
     """
-    nodes, wrong, unhealthy_counts, driver_errors = map_gpu_nodes(view), {}, {}, {}
+    nodes, actual_states, unhealthy_counts, driver_errors = map_gpu_nodes(view), {}, {}, {}
     for host, count in expected_counts.items():
         offered_count = nodes[host].allocatable
         is_known = offered_count or has_running_plugins(view, plugins)
         if is_known and nodes[host].capacity == count > offered_count:
             unhealthy_counts[host] = f"{count - offered_count} of {count} unhealthy"
         elif offered_count < count or (offered_count > count and not at_least):
-            wrong[host] = f"{offered_count} of {count}"
+            actual_states[host] = f"{offered_count} of {count}"
             if driver := describe_driver_error(view.select_host(host)):
-                driver_errors[host] = f"{wrong[host]}, nvidia-smi: {driver}"
-    if unhealthy_counts and not wrong:
+                driver_errors[host] = f"{actual_states[host]}, nvidia-smi: {driver}"
+    if unhealthy_counts and not actual_states:
         explain_command = Command("gpustack", "explain", f"{step}/allocatable")
         kernel = Prose("journalctl -k | grep NVRM; then {}", explain_command, note="on that host")
         return build_hosts_result("nvidia.com/gpu", "all healthy", unhealthy_counts, "operator", kernel)
-    if wrong and wrong.keys() == driver_errors.keys():
+    if actual_states and actual_states.keys() == driver_errors.keys():
         hint = Command(
             "gpustack", "explain", "gpu-driver/answers", note="the device plugin starts with all GPUs of a host or none"
         )
         return build_hosts_result(
             "nvidia.com/gpu", "all GPUs of the hosts", driver_errors | unhealthy_counts, "operator", hint
         )
-    return build_hosts_result("nvidia.com/gpu", "all GPUs of the hosts", wrong | unhealthy_counts, passing=True)
+    return build_hosts_result("nvidia.com/gpu", "all GPUs of the hosts", actual_states | unhealthy_counts, passing=True)

@@ -115,7 +115,7 @@ def monitor_content(view: View) -> Result | None:
 def series(view: View) -> Result | None:
     """Prometheus has a recent series of every GPU of every node, or of those of gpu.metrics.devices, by its UUID, from
     one scrape job: the series of a job that is no longer scraped can be queried for five minutes."""
-    counts, wrong = count_host_gpus(view), {}
+    counts, actual_states = count_host_gpus(view), {}
     age_limit = max(STALE_SECONDS, 3 * parse_duration(view.spec.gpu.metrics.interval))
     by_host: dict[str, list[GpuSeries]] = {}
     for gpu_series in view[SERIES]:
@@ -127,10 +127,10 @@ def series(view: View) -> Result | None:
         newest_age = min((gpu_series.age for gpu_series in host_series), default=0)
         jobs = {gpu_series.job for gpu_series in host_series if gpu_series.age < newest_age + STALE_SECONDS}
         if len(uuids) != count:
-            wrong[host] = f"{len(uuids)} of {count}"
+            actual_states[host] = f"{len(uuids)} of {count}"
         elif len(jobs) > 1:
-            wrong[host] = f"each from {len(jobs)} jobs: {format_value(jobs)}"
-    return build_hosts_result("GPUs in Prometheus", "all, each once", wrong, passing=True)
+            actual_states[host] = f"each from {len(jobs)} jobs: {format_value(jobs)}"
+    return build_hosts_result("GPUs in Prometheus", "all, each once", actual_states, passing=True)
 
 
 def silent_alerts(view: View) -> Result | None:

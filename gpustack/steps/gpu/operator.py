@@ -94,14 +94,14 @@ def host_stack(view: View) -> Result | None:
 def virtual_machines(view: View) -> Result | None:
     """The hosts with GPUs that are bound for virtual machines run no driver container. Before it loads its module,
     NVIDIA's driver manager unbinds every GPU of the host from vfio-pci, including those of running machines."""
-    wrong = {}
+    actual_states = {}
     for host in count_host_gpus(view):
         host_view = view.select_host(host)
         if (count := count_passthrough_gpus(host_view)) and choose_driver_mode(host_view) == "container":
-            wrong[host] = f"{count} of {len(host_view[GPU_DEVICES])} GPUs, and a driver container"
+            actual_states[host] = f"{count} of {len(host_view[GPU_DEVICES])} GPUs, and a driver container"
     hint = Prose("set gpu.driver.mode: host in the spec", note="or gpustack_gpus: 0 for the host")
     return build_hosts_result(
-        "GPUs bound for virtual machines", "none on a host with a driver container", wrong, "operator", hint
+        "GPUs bound for virtual machines", "none on a host with a driver container", actual_states, "operator", hint
     )
 
 
@@ -120,10 +120,10 @@ def left_alone(view: View) -> Result | None:
         for node in (view[GPU_NODES] if hosts else ())
         if node.machine_id in hosts and node.labels.get(OPERANDS_LABEL) != "false"
     }
-    wrong = dict.fromkeys(labelless, f"no label {OPERANDS_LABEL}=false")
+    actual_states = dict.fromkeys(labelless, f"no label {OPERANDS_LABEL}=false")
     hint = Command("kubectl", "label", "node", *list_node_names(view, labelless), f"{OPERANDS_LABEL}=false")
     return build_hosts_result(
-        "nodes without a GPU for Kubernetes", "excluded from the operator", wrong, "operator", hint
+        "nodes without a GPU for Kubernetes", "excluded from the operator", actual_states, "operator", hint
     )
 
 
@@ -193,8 +193,8 @@ def operands(view: View) -> Result | None:
             f"{OPERANDS_LABEL}-",
             note="or gpustack_gpus: 0 for the host",
         )
-        wrong = dict.fromkeys(opted_out, f"excluded from the operator by label {OPERANDS_LABEL}=false")
-        return build_hosts_result("operands", "running on every GPU node", wrong, "operator", hint)
+        actual_states = dict.fromkeys(opted_out, f"excluded from the operator by label {OPERANDS_LABEL}=false")
+        return build_hosts_result("operands", "running on every GPU node", actual_states, "operator", hint)
     deployments, names = ["gpu-operator"], list(OPERANDS)
     if has_engine_pod(view):
         names.append(ENGINE)

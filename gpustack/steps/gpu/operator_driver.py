@@ -33,15 +33,19 @@ def driver_containers(view: View) -> Result | None:
         return None
     host_views = [view.select_host(host) for host in count_host_gpus(view)]
     if not uses_driver_containers(view):
-        wrong = {host_view.location: describe_container(host_view) for host_view in host_views if has_module(host_view)}
-        return build_hosts_result("driver containers", "none, for no host is to have one", wrong, "upgrade", UPGRADE)
+        actual_states = {
+            host_view.location: describe_container(host_view) for host_view in host_views if has_module(host_view)
+        }
+        return build_hosts_result(
+            "driver containers", "none, for no host is to have one", actual_states, "upgrade", UPGRADE
+        )
     expected_driver = resolve_driver_version(view.spec), view.spec.gpu.driver.kernel_module
-    wrong = {
+    actual_states = {
         host_view.location: describe_container(host_view)
         for host_view in host_views
         if choose_driver_mode(host_view) == "container" and has_other_module(host_view, *expected_driver)
     }
-    return build_hosts_result("driver containers", ", ".join(expected_driver), wrong, "upgrade", UPGRADE)
+    return build_hosts_result("driver containers", ", ".join(expected_driver), actual_states, "upgrade", UPGRADE)
 
 
 def has_module(view: View) -> bool:

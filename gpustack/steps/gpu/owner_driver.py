@@ -76,8 +76,8 @@ def describe_owner_driver(view: View) -> str:
         return ""
     if not loose_parts:
         return sentence
-    hold = Command("apt-mark", "hold", *loose_parts)
-    return f"{sentence}; unattended upgrades may replace it under running pods, until a reboot: {hold}"
+    hold_command = Command("apt-mark", "hold", *loose_parts)
+    return f"{sentence}; unattended upgrades may replace it under running pods, until a reboot: {hold_command}"
 
 
 def list_loose_parts(view: View) -> list[str]:

@@ -122,16 +122,16 @@ def operators_stack(view: View) -> Result | None:
 
 def sharing_supported(view: View) -> Result | None:
     """The sharing modes in the inventory work without the operator: time-slicing, but neither MPS nor a MIG layout."""
-    wrong = {}
+    actual_states = {}
     for host in view.hosts:
         if host.name not in count_host_gpus(view):
             continue
         if host.spec.gpustack_mig:
-            wrong[host.name] = f"gpustack_mig: {host.spec.gpustack_mig}"
+            actual_states[host.name] = f"gpustack_mig: {host.spec.gpustack_mig}"
         elif select_sharing(view, host)[0] == "mps":
-            wrong[host.name] = "mps"
+            actual_states[host.name] = "mps"
     hint = Prose("time-slicing, or gpu.stack: operator in the spec")
-    return build_hosts_result("sharing without an operator", "none or time-slicing", wrong, "operator", hint)
+    return build_hosts_result("sharing without an operator", "none or time-slicing", actual_states, "operator", hint)
 
 
 def objects_applied(view: View) -> Result | None:
@@ -154,16 +154,16 @@ def stale_daemon_sets(view: View) -> Result | None:
 
 def labels(view: View) -> Result | None:
     """Nodes of hosts with GPUs are labelled with that and with their sharing mode; nodes of other hosts are not."""
-    wrong = find_unlabelled_hosts(view)
+    unlabelled_hosts = find_unlabelled_hosts(view)
     for host, node in map_writable_nodes(view).items():
         expected_sharing, actual_sharing = (
             format_sharing(*select_sharing(view, view.select_host(host).host)),
             node.labels.get(PLUGIN_LABEL, NO_SHARING),
         )
         if actual_sharing != expected_sharing:
-            wrong.setdefault(host, f"{PLUGIN_LABEL}={actual_sharing} instead of {expected_sharing}")
-    wrong |= {line.split()[0]: "labelled, but without GPUs" for line in list_stale_labels(view)}
-    return build_hosts_result("labels of nodes", f"{PRESENCE_LABEL}=true on nodes with GPUs", wrong)
+            unlabelled_hosts.setdefault(host, f"{PLUGIN_LABEL}={actual_sharing} instead of {expected_sharing}")
+    unlabelled_hosts |= {line.split()[0]: "labelled, but without GPUs" for line in list_stale_labels(view)}
+    return build_hosts_result("labels of nodes", f"{PRESENCE_LABEL}=true on nodes with GPUs", unlabelled_hosts)
 
 
 def daemon_sets(view: View) -> Result | None:

@@ -72,13 +72,17 @@ def packages_installed(view: View) -> Result | None:
 def version(view: View) -> Result | None:
     """The toolkit has the version of the version set."""
     packages, expected_version = view[GPU_PACKAGES], view.versions.components["nvidia-container-toolkit"]
-    wrong = [
+    mismatched_packages = [
         f"{name} {packages[name].version}"
         for name in PACKAGES
         if name in packages and packages[name].version != expected_version
     ]
     hint = Command("gpustack", "explain", "upgrade-needed")
-    return Result("container toolkit", expected_version, format_value(wrong), "upgrade", hint=hint) if wrong else None
+    return (
+        Result("container toolkit", expected_version, format_value(mismatched_packages), "upgrade", hint=hint)
+        if mismatched_packages
+        else None
+    )
 
 
 def packages_held(view: View) -> Result | None:

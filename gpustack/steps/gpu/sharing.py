@@ -67,7 +67,7 @@ def build_variables(view: View) -> dict[str, Any]:
 
 def find_mislabelled_hosts(view: View) -> dict[str, str]:
     """Find hosts whose node has other labels, with the labels."""
-    nodes, wrong = map_writable_nodes(view), {}
+    nodes, mislabelled_hosts = map_writable_nodes(view), {}
     for host, node in nodes.items():
         differences = [
             f"{label}={node.labels.get(label) or 'none'} instead of {value or 'none'}"
@@ -76,8 +76,8 @@ def find_mislabelled_hosts(view: View) -> dict[str, str]:
             if node.labels.get(label, "") != value and (label, value, node.labels.get(label)) != (MIG, "", MIG_DISABLED)
         ]
         if differences:
-            wrong[host] = format_value(differences)
-    return wrong
+            mislabelled_hosts[host] = format_value(differences)
+    return mislabelled_hosts
 
 
 def labels(view: View) -> Result | None:
@@ -87,35 +87,35 @@ def labels(view: View) -> Result | None:
 
 def layout(view: View) -> Result | None:
     """The MIG manager has applied the layout of every node."""
-    nodes, wrong = map_gpu_nodes(view), {}
+    nodes, actual_states = map_gpu_nodes(view), {}
     for host, node in nodes.items():
         state = node.labels.get(MIG_STATE, "nothing")
         if view.select_host(host).host.spec.gpustack_mig and state != "success":
-            wrong[host] = state
-    return build_hosts_result(MIG_STATE, "success", wrong, passing=True)
+            actual_states[host] = state
+    return build_hosts_result(MIG_STATE, "success", actual_states, passing=True)
 
 
 def slices(view: View) -> Result | None:
     """A node with a MIG layout offers instances."""
     nodes = map_gpu_nodes(view)
-    wrong = {
+    actual_states = {
         host: "no MIG instance"
         for host in count_host_gpus(view)
         if view.select_host(host).host.spec.gpustack_mig
         and host in nodes
         and not sum(nodes[host].slices.values()) + nodes[host].allocatable
     }
-    return build_hosts_result("MIG instances", "allocatable", wrong, passing=True)
+    return build_hosts_result("MIG instances", "allocatable", actual_states, passing=True)
 
 
 def shares(view: View) -> Result | None:
     """The nodes each have as many allocatable GPUs as their host has for Kubernetes, times the pods that share one. The
     labels of the node set the sharing; a node with fewer than its GPUs is reported by the step gpu-operator."""
-    nodes, minimum, wrong = map_gpu_nodes(view), count_node_gpus(view), find_mislabelled_hosts(view)
+    nodes, minimum, mislabelled_hosts = map_gpu_nodes(view), count_node_gpus(view), find_mislabelled_hosts(view)
     offering = {
         host: count for host, count in count_shared_gpus(view).items() if nodes[host].allocatable >= minimum[host]
     }
-    expected_counts = {host: count for host, count in offering.items() if host not in wrong}
+    expected_counts = {host: count for host, count in offering.items() if host not in mislabelled_hosts}
     return find_allocatable_mismatch(view, "gpu-operator", [PLUGIN], expected_counts)
 
 

@@ -58,12 +58,12 @@ def kubelet_at_boot(view: View) -> Result | None:
 def crictl_endpoint(view: View) -> Result | None:
     """The configuration of crictl names containerd, so that it does not warn about guessed endpoints."""
     endpoints = view[CRICTL]
-    wrong = [
+    differences = [
         f"{key}: {endpoints.get(key) or 'nothing'}"
         for key in ("runtime-endpoint", "image-endpoint")
         if endpoints.get(key) != SOCKET
     ]
-    return Result("/etc/crictl.yaml", SOCKET, format_value(wrong)) if wrong else None
+    return Result("/etc/crictl.yaml", SOCKET, format_value(differences)) if differences else None
 
 
 def egress(view: View) -> Result | None:

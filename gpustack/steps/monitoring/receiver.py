@@ -150,17 +150,17 @@ def build_inhibit_rules() -> list[dict[str, Any]]:
     label that neither alert has counts as equal (inhibit/inhibit.go), so both have to have it. The rule about names is
     the chart's, and narrower: there, one host silences the others. The chart's rule that holds back info without a
     warning beside it is left out: the spec says who gets info."""
-    critical, lower = 'severity = "critical"', 'severity =~ "warning|info"'
+    critical_matcher, lower_matcher = 'severity = "critical"', 'severity =~ "warning|info"'
     equal_labels = ["alertname", "namespace", "node", "instance", "UUID"]
     return [
         {
-            "source_matchers": [critical, 'UUID != ""'],
-            "target_matchers": [lower, 'UUID != ""'],
+            "source_matchers": [critical_matcher, 'UUID != ""'],
+            "target_matchers": [lower_matcher, 'UUID != ""'],
             "equal": ["node", "UUID"],
         },
         {
-            "source_matchers": [critical, 'node != ""', 'UUID = ""', OF_A_WHOLE_NODE],
-            "target_matchers": [lower, 'node != ""'],
+            "source_matchers": [critical_matcher, 'node != ""', 'UUID = ""', OF_A_WHOLE_NODE],
+            "target_matchers": [lower_matcher, 'node != ""'],
             "equal": ["node"],
         },
         {
@@ -168,7 +168,7 @@ def build_inhibit_rules() -> list[dict[str, Any]]:
             "target_matchers": ['alertname = "GpuXidApplication"'],
             "equal": ["node", "UUID"],
         },
-        {"source_matchers": [critical], "target_matchers": [lower], "equal": equal_labels},
+        {"source_matchers": [critical_matcher], "target_matchers": [lower_matcher], "equal": equal_labels},
         {"source_matchers": ['severity = "warning"'], "target_matchers": ['severity = "info"'], "equal": equal_labels},
     ]
 

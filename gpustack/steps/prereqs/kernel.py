@@ -30,8 +30,8 @@ def modules_at_boot(view: View) -> Result | None:
 def sysctls(view: View) -> Result | None:
     """IP forwarding and bridge-nf-call-{iptables,ip6tables} are enabled now. Missing sysctls come with a module and are
     then enabled (the default of br_netfilter)."""
-    live = view[SYSCTL].live
-    disabled_sysctls = {key: live[key] or "nothing" for key in SYSCTLS if live[key] != "1"}
+    live_values = view[SYSCTL].live
+    disabled_sysctls = {key: live_values[key] or "nothing" for key in SYSCTLS if live_values[key] != "1"}
     if not disabled_sysctls:
         return None
     are_absent = set(disabled_sysctls.values()) == {"nothing"}
@@ -60,13 +60,13 @@ def sysctls_overridden(view: View) -> Result | None:
         for key, setting in last_settings.items()
         if PurePosixPath(setting.file).name > PurePosixPath(SYSCTL_FILE).name
     }
-    wrong = [
+    overrides = [
         f"{key} = {setting.value} in {setting.file}" for key, setting in later_settings.items() if setting.value != "1"
     ]
-    if not wrong:
+    if not overrides:
         return None
     return Result(
-        "sysctls at boot", "1 each", format_value(wrong), "operator", hint=Prose("take the line out of that file")
+        "sysctls at boot", "1 each", format_value(overrides), "operator", hint=Prose("take the line out of that file")
     )
 
 

@@ -43,8 +43,8 @@ def time_service(view: View) -> Result | None:
     if view.spec.time_sync == "external":
         return None
     units = view[UNITS]
-    running = [name for name in CLOCKS if (unit := units.get(name)) and unit.active and unit.file == "enabled"]
-    if running:
+    running_clocks = [name for name in CLOCKS if (unit := units.get(name)) and unit.active and unit.file == "enabled"]
+    if running_clocks:
         return None
     hint = Prose(
         "systemctl status systemd-timesyncd, or set time_sync: external in the spec where others keep the clock"

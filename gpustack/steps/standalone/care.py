@@ -76,17 +76,17 @@ def timer(view: View) -> Result | None:
     if not units:
         return None
     actual = view[CARE_TIMER]
-    wrong = [f"no {unit}" for unit in units if unit not in actual.digests]
-    wrong += [
+    differences = [f"no {unit}" for unit in units if unit not in actual.digests]
+    differences += [
         f"{unit} with other content"
         for unit, text in units.items()
         if unit in actual.digests and actual.digests[unit] != hashlib.sha256(text.encode()).hexdigest()
     ]
-    wrong += [f"{unit} changed and not read by systemd" for unit in sorted(actual.stale_units)]
-    if not wrong and not (actual.active and actual.enabled):
-        wrong = [f"{TIMER} not {'enabled at boot' if actual.active else 'active'}"]
-    wrong += [f"no {name}" for name in FILES if name not in actual.results]
-    return Result("timer of the diagnostic", "as in the spec", format_value(wrong)) if wrong else None
+    differences += [f"{unit} changed and not read by systemd" for unit in sorted(actual.stale_units)]
+    if not differences and not (actual.active and actual.enabled):
+        differences = [f"{TIMER} not {'enabled at boot' if actual.active else 'active'}"]
+    differences += [f"no {name}" for name in FILES if name not in actual.results]
+    return Result("timer of the diagnostic", "as in the spec", format_value(differences)) if differences else None
 
 
 def leftovers(view: View) -> Result | None:

@@ -57,26 +57,28 @@ def repository(view: View) -> Result | None:
 def packages_installed(view: View) -> Result | None:
     """The packages are installed, and DCGM's are on hold: engine and exporter are a pair."""
     packages, expected_names = view[PROGRAMS].packages, (*list_package_versions(view), NODE_EXPORTER)
-    wrong = [f"no {name}" for name in expected_names if name not in packages]
-    wrong += [
+    differences = [f"no {name}" for name in expected_names if name not in packages]
+    differences += [
         f"{name} not held" for name in list_package_versions(view) if name in packages and not packages[name].held
     ]
-    return Result("packages", "installed, DCGM's held", format_value(wrong)) if wrong else None
+    return Result("packages", "installed, DCGM's held", format_value(differences)) if differences else None
 
 
 def pair(view: View) -> Result | None:
     """Engine and exporter have the versions that NVIDIA tested together."""
     actual_packages = view[PROGRAMS].packages
-    wrong = {
+    untested_versions = {
         name: actual_packages[name].version
         for name, version in list_package_versions(view).items()
         if name in actual_packages and actual_packages[name].version.rpartition("-")[0] != version
     }
     packages = [f"{name}={version}-*" for name, version in list_package_versions(view).items()]
     hint = Command("apt-get", "install", "--allow-change-held-packages", *packages)
-    words = [f"{name} {version}" for name, version in wrong.items()]
+    words = [f"{name} {version}" for name, version in untested_versions.items()]
     expected_versions = f"DCGM {select_engine_version(view)}, exporter {select_exporter_version(view)}"
-    return Result("versions", expected_versions, format_value(words), "upgrade", hint=hint) if wrong else None
+    return (
+        Result("versions", expected_versions, format_value(words), "upgrade", hint=hint) if untested_versions else None
+    )
 
 
 def engine(view: View) -> Result | None:
@@ -84,8 +86,8 @@ def engine(view: View) -> Result | None:
     if not list_gpus(view):
         return None
     address = view.spec.gpu.metrics.engine
-    unit, running = view[PROGRAMS].units.get(ENGINE), view[HOST_ENGINES].running
-    if not any(serves_local_port(host_engine, address.rpartition(":")[2]) for host_engine in running):
+    unit, running_engines = view[PROGRAMS].units.get(ENGINE), view[HOST_ENGINES].running
+    if not any(serves_local_port(host_engine, address.rpartition(":")[2]) for host_engine in running_engines):
         mismatch = Result("DCGM host engine", f"listening at {address}", "nothing", fault="standalone-engine-down")
         return mismatch if unit else replace(mismatch, fault="")
     return None if unit and unit.enabled else Result(f"{ENGINE}.service", "enabled at boot", "not enabled")

@@ -54,15 +54,15 @@ def receivers(view: View) -> Result | None:
     which cannot read the address of a webhook from a file, nor the login of a proxy from its environment; Microsoft
     Teams needs 0.28, which Ubuntu 24.04 lacks as well."""
     named_receivers = view.spec.alerts.receivers.name_receivers()
-    wrong = [f"{name}: a Secret of a cluster" for name, receiver in named_receivers.items() if receiver.secret]
-    wrong += [
+    flaws = [f"{name}: a Secret of a cluster" for name, receiver in named_receivers.items() if receiver.secret]
+    flaws += [
         f"{name}: Alertmanager of this system is older than {'.'.join(map(str, minimum))}"
         for name, receiver in named_receivers.items()
         if is_old_alertmanager(view, minimum := select_needed_version(view, receiver))
     ]
     hint = Prose("another receiver in alerts.receivers of the spec, such as slack or email with secret_file")
-    if wrong:
-        return Result("receivers of alerts", "usable on this host", format_value(wrong), "operator", hint=hint)
+    if flaws:
+        return Result("receivers of alerts", "usable on this host", format_value(flaws), "operator", hint=hint)
     return None
 
 
@@ -90,8 +90,12 @@ def proxy(view: View) -> Result | None:
 
 def secrets(view: View) -> Result | None:
     """The host has the secrets of the receivers, as in the files on your machine."""
-    wrong = [name for name, is_same in view[PROGRAMS].secrets.items() if not is_same]
-    return Result("secrets of receivers", "those of your files", f"not {format_value(wrong)}") if wrong else None
+    changed_secrets = [name for name, is_same in view[PROGRAMS].secrets.items() if not is_same]
+    return (
+        Result("secrets of receivers", "those of your files", f"not {format_value(changed_secrets)}")
+        if changed_secrets
+        else None
+    )
 
 
 def ready(view: View) -> Result | None:
@@ -109,17 +113,19 @@ def rules_loaded(view: View) -> Result | None:
     actual_counts = view[MONITORING_STATE].rules
     if actual_counts == expected_counts:
         return None
-    wrong = {name for (_, name), _ in set(expected_counts.items()) ^ set(actual_counts.items())}
-    return Result("groups of rules in Prometheus", "ours", f"other: {format_value(sorted(wrong))}", passing=True)
+    mismatched_groups = {name for (_, name), _ in set(expected_counts.items()) ^ set(actual_counts.items())}
+    return Result(
+        "groups of rules in Prometheus", "ours", f"other: {format_value(sorted(mismatched_groups))}", passing=True
+    )
 
 
 def targets_scraped(view: View) -> Result | None:
     """Prometheus scrapes every program of this host."""
     states = view[MONITORING_STATE].job_health
-    wrong = [job for job in map_job_ports(view) if not states.get(job)]
-    if not wrong:
+    down_jobs = [job for job in map_job_ports(view) if not states.get(job)]
+    if not down_jobs:
         return None
-    expected, actual = f"up: {format_value(list(map_job_ports(view)))}", f"not {format_value(wrong)}"
+    expected, actual = f"up: {format_value(list(map_job_ports(view)))}", f"not {format_value(down_jobs)}"
     mismatch = Result("scrape jobs", expected, actual, fault="standalone-not-scraped", passing=True)
     return mismatch if PROMETHEUS in view[MONITORING_STATE].ready else replace(mismatch, fault="")
 

@@ -33,13 +33,13 @@ def find_foreign_units(view: View, services: Sequence[Service], packages: Sequen
 
 def find_command_mismatch(view: View, services: Sequence[Service]) -> Result | None:
     """Find programs that do not run with the expected command line, or do not start at boot."""
-    wrong = []
+    differences = []
     for service in services:
         program = view[PROGRAMS].units.get(service.unit)
         if program is None or not program.active:
-            wrong.append(f"{service.unit}: {'not active' if program else 'not installed'}")
+            differences.append(f"{service.unit}: {'not active' if program else 'not installed'}")
         elif program.command != service.command:
-            wrong.append(f"{service.unit}: with other settings")
+            differences.append(f"{service.unit}: with other settings")
         elif not program.enabled:
-            wrong.append(f"{service.unit}: not enabled at boot")
-    return Result("programs", "running with the settings of the spec", "; ".join(wrong)) if wrong else None
+            differences.append(f"{service.unit}: not enabled at boot")
+    return Result("programs", "running with the settings of the spec", "; ".join(differences)) if differences else None

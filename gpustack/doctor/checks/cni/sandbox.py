@@ -65,6 +65,6 @@ def prometheus_is_here(view: View) -> Result:
 def proxy_waits(view: View) -> Result:
     """Look for a kube-proxy that started after the runtime had stopped creating sandboxes. An earlier one keeps
     running."""
-    waiting = list_pods_without_sandbox(view, find_node(view))
-    is_missing = any(pod.namespace == "kube-system" and pod.name.startswith("kube-proxy-") for pod in waiting)
+    waiting_pods = list_pods_without_sandbox(view, find_node(view))
+    is_missing = any(pod.namespace == "kube-system" and pod.name.startswith("kube-proxy-") for pod in waiting_pods)
     return Result("sandbox of kube-proxy", "missing", "missing" if is_missing else "created", ok=not is_missing)

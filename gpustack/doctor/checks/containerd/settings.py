@@ -41,14 +41,14 @@ def explain_unread_files(view: View) -> str:
 
 def list_ignored_settings(view: View) -> Iterator[str]:
     """Yield settings that are in a file, in no table that is read, and not in force."""
-    running, files, major = view[RUNTIME], view[CONFIG_TABLES], find_major_version(view)
-    if running is None:
+    runtime, files, major = view[RUNTIME], view[CONFIG_TABLES], find_major_version(view)
+    if runtime is None:
         return
-    if not running.systemd_cgroup and not any(
+    if not runtime.systemd_cgroup and not any(
         select_schema_version(tables, major) in tables.systemd for tables in files.values()
     ):
         yield from (f"SystemdCgroup in {name}" for name, tables in files.items() if tables.systemd or tables.misspelt)
-    if not running.nvidia and not any(
+    if not runtime.nvidia and not any(
         select_schema_version(tables, major) in tables.nvidia for tables in files.values()
     ):
         yield from (f"runtime nvidia in {name}" for name, tables in files.items() if tables.nvidia)
@@ -89,10 +89,10 @@ def table_replaced(view: View) -> Result:
     files = [name for name, tables in view[CONFIG_TABLES].items() if tables.cri]
     if len(files) < 2:
         return build_ok_result(subject, f"only in {format_value(files)}")
-    running = view[RUNTIME]
+    runtime = view[RUNTIME]
     expects_systemd = any(tables.systemd for tables in view[CONFIG_TABLES].values())
-    is_replaced = running is None or (expects_systemd and not running.systemd_cgroup)
-    actual = "CRI not responding" if running is None else "systemd cgroups disabled" if is_replaced else "effective"
+    is_replaced = runtime is None or (expects_systemd and not runtime.systemd_cgroup)
+    actual = "CRI not responding" if runtime is None else "systemd cgroups disabled" if is_replaced else "effective"
     return Result(
         subject,
         "all effective",

@@ -53,12 +53,14 @@ def list_module_packages(view: View) -> list[str]:
 
 def find_hindrance(view: View) -> str:
     """Return the underlying cause for which no module could be loaded, or an empty text for none."""
-    gpu_driver, running = view[GPU_DRIVER], view[GPU_KERNELS].running
+    gpu_driver, running_kernel = view[GPU_DRIVER], view[GPU_KERNELS].running
     if gpu_driver.nouveau_loaded:
         return "nouveau is loaded"
     if gpu_driver.secure_boot and not gpu_driver.key_enrolled:
         return "Secure Boot rejects it"
-    return "" if running.module or running.headers else f"no headers for the kernel {running.release}"
+    return (
+        "" if running_kernel.module or running_kernel.headers else f"no headers for the kernel {running_kernel.release}"
+    )
 
 
 @check("gpu-nouveau-loaded", GPU_DEVICES, GPU_DRIVER)
@@ -78,14 +80,14 @@ def headers(view: View) -> Result:
     container, and is missing."""
     if not list_gpus(view) or view[GPU_DRIVER].module:
         return build_ok_result(MODULE, "loaded" if list_gpus(view) else NO_GPU)
-    running = view[GPU_KERNELS].running
-    subject = f"headers of the kernel {running.release}"
-    if list_module_packages(view) and not running.headers and not running.module:
+    running_kernel = view[GPU_KERNELS].running
+    subject = f"headers of the kernel {running_kernel.release}"
+    if list_module_packages(view) and not running_kernel.headers and not running_kernel.module:
         return Result(subject, "present", "missing, with no module built for it")
     words = find_log_lines(view, "no-headers")
     if words and any(not pod.ready for pod in list_own_pods(view, DRIVER_PODS)):
         return Result(subject, "present", words[0].line)
-    return build_ok_result(subject, "present" if running.headers else "not needed")
+    return build_ok_result(subject, "present" if running_kernel.headers else "not needed")
 
 
 @check("gpu-driver-not-loaded", GPU_DEVICES, GPU_DRIVER, GPU_KERNELS, GPU_PACKAGES, BUILD_ERRORS)
@@ -98,12 +100,14 @@ def not_loaded(view: View) -> Result:
         return build_ok_result(MODULE, gpu_driver.module or "no driver on the host")
     if reason := find_hindrance(view):
         return build_ok_result(MODULE, reason)
-    running = view[GPU_KERNELS].running
-    if running.module:
-        return Result(MODULE, "loaded", f"not loaded, although built ({running.module})")
-    state = f"not built for the kernel {running.release}"
+    running_kernel = view[GPU_KERNELS].running
+    if running_kernel.module:
+        return Result(MODULE, "loaded", f"not loaded, although built ({running_kernel.module})")
+    state = f"not built for the kernel {running_kernel.release}"
     errors = view[BUILD_ERRORS] if view.has_fact(BUILD_ERRORS) else ()
-    lines = [error.line for error in errors if error.module.startswith("nvidia") and error.kernel == running.release]
+    lines = [
+        error.line for error in errors if error.module.startswith("nvidia") and error.kernel == running_kernel.release
+    ]
     if not lines:
         return Result(MODULE, "loaded", state)
     log = Command("less", "/var/lib/dkms/nvidia/*/build/make.log")

@@ -108,8 +108,8 @@ def has_untolerated_taints(view: View) -> Result:
 def waits(view: View) -> Result:
     """Find the first missing file that the operator's validator waits for."""
     files = view[PLUGIN_FILES]
-    waiting = [pod for pod in list_own_pods(view, "nvidia-operator-validator") if not pod.ready]
-    if files is None or not waiting:
+    waiting_pods = [pod for pod in list_own_pods(view, "nvidia-operator-validator") if not pod.ready]
+    if files is None or not waiting_pods:
         return build_ok_result("validator", NO_GPU if files is None else "not waiting")
     first = next((mark for mark in MARKS if mark not in files.marks), "")
     return Result(
@@ -175,16 +175,16 @@ def restart_race(view: View) -> Result:
     """Look for a registered device plugin that was told to restart, on a node without an allocatable GPU. After an Xid
     the plugin itself withdraws GPUs."""
     files, node, xids = view[PLUGIN_FILES], find_gpu_node(view), view[KERNEL_LOG].xids
-    running = [pod for pod in list_node_pods(view, "device-plugin") if pod.ready and "mps" not in pod.name]
+    running_pods = [pod for pod in list_node_pods(view, "device-plugin") if pod.ready and "mps" not in pod.name]
     restarts = [line for line in find_log_lines(view, "plugin-restarted") if line.container == PLUGIN_CONTAINER]
-    if files is None or node is None or not running or not restarts:
-        return build_ok_result("device plugin", "not restarted" if running else "no running pod on this node")
+    if files is None or node is None or not running_pods or not restarts:
+        return build_ok_result("device plugin", "not restarted" if running_pods else "no running pod on this node")
     is_registered = bool(files.plugin) and files.plugin >= files.kubelet
     if not is_registered or xids or node.allocatable or any(node.slices.values()):
         return build_ok_result("device plugin", "not registered" if not is_registered else "restarted")
-    if all(is_new(view, pod) for pod in running):
+    if all(is_new(view, pod) for pod in running_pods):
         raise FactUnavailable("the device plugin has just started")
-    return Result(f"GPUs of {running[0].name}", "allocatable", f"none, after: {restarts[-1].line}")
+    return Result(f"GPUs of {running_pods[0].name}", "allocatable", f"none, after: {restarts[-1].line}")
 
 
 @check("op-mig-mixed-nvml-regression", GPU_NODES, IDENTITY)
@@ -265,13 +265,9 @@ def lacks_discovery_labels(view: View) -> Result:
     """Check that the labels of GPU feature discovery are present beside the operator's label."""
     node = find_gpu_node(view)
     labels = node.labels if node else {}
-    is_unlabelled = labels.get(PRESENCE_LABEL) == "true" and "nvidia.com/gpu.product" not in labels
-    return Result(
-        "labels of GPU feature discovery",
-        "present",
-        "missing" if is_unlabelled else "not missing alone",
-        ok=not is_unlabelled,
-    )
+    lacks_label = labels.get(PRESENCE_LABEL) == "true" and "nvidia.com/gpu.product" not in labels
+    actual = "missing" if lacks_label else "not missing alone"
+    return Result("labels of GPU feature discovery", "present", actual, ok=not lacks_label)
 
 
 @check("st-device-plugin-down", PLUGIN_FILES, GPU_PODS, NODES, IDENTITY)
@@ -282,12 +278,8 @@ def plugin_down(view: View) -> Result:
     if files is None or not pods:
         return build_ok_result("device plugin", NO_GPU if files is None else "no pod on this node")
     is_registered = files.plugin > 0 and files.plugin >= files.kubelet
-    return Result(
-        "device plugin",
-        "registered with the kubelet",
-        "registered" if is_registered else "not registered",
-        ok=bool(is_registered),
-    )
+    actual = "registered" if is_registered else "not registered"
+    return Result("device plugin", "registered with the kubelet", actual, ok=bool(is_registered))
 
 
 @check("st-no-gpu-allocatable", GPU_DEVICES, GPU_DAEMON_SETS, GPU_NODES, IDENTITY)

@@ -34,10 +34,10 @@ def handler(view: View) -> Result:
         return build_ok_result(subject, NO_GPU)
     if not list_own_pods(view, TOOLKIT) and not view[RUNTIME_FILES].drop_in:
         return build_ok_result(subject, "not configured on this host")
-    running = view[RUNTIME]
-    if running is None:
+    runtime = view[RUNTIME]
+    if runtime is None:
         raise FactUnavailable("containerd does not respond")
-    return Result(subject, "present", format_value(running.nvidia), ok=bool(running.nvidia))
+    return Result(subject, "present", format_value(runtime.nvidia), ok=bool(runtime.nvidia))
 
 
 @check("op-nvidia-runtime-handler-missing guard", RUNTIME_FILES, GPU_PODS, NODES, IDENTITY)

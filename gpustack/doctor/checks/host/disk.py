@@ -41,14 +41,14 @@ def disk_fails(view: View) -> Result:
     """Check the paths to which Kubernetes writes and the devices below them. Another disk does not count. After errors
     of a disk that is still written to, nothing suffers yet."""
     disk = view[DISK]
-    wrong = [*(f"{path} is read-only" for path in disk.readonly), *disk.errors]
-    if not wrong:
+    failures = [*(f"{path} is read-only" for path in disk.readonly), *disk.errors]
+    if not failures:
         return build_ok_result("disk of the node", "no errors")
     line = f"{disk.readonly[0]} ro" if disk.readonly else ""
     return Result(
         "disk of the node",
         "writable without errors",
-        format_value(wrong),
+        format_value(failures),
         quote=line,
         names=build_names(MOUNT=disk.readonly),
         latent=not disk.readonly,

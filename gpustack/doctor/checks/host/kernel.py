@@ -31,9 +31,9 @@ def ip_forward_off(view: View) -> Result:
 def bridge_nf_call_off(view: View) -> Result:
     """Judge the values that the kernel uses. A missing key belongs to a module that is not loaded, which is another
     fault."""
-    live = view[SYSCTL].live
-    disabled_keys = [f"{key} = 0{describe_setting(view, key)}" for key in BRIDGE if live[key] == "0"]
-    return expect_none("iptables for bridged packets", "1", disabled_keys, format_value(live[BRIDGE[0]]))
+    live_values = view[SYSCTL].live
+    disabled_keys = [f"{key} = 0{describe_setting(view, key)}" for key in BRIDGE if live_values[key] == "0"]
+    return expect_none("iptables for bridged packets", "1", disabled_keys, format_value(live_values[BRIDGE[0]]))
 
 
 @check("flannel-br-netfilter-missing", MODULES)

@@ -63,8 +63,8 @@ def judge_half_configured(view: View, packages: tuple[str, ...]) -> Result:
 @check("host-apt-repo-key", SOURCES, OS)
 def apt_repo_key(view: View) -> Result:
     """Judge the keyring and other entries for the same address, without the network."""
-    wrong = list(list_distrusted_sources(view, view[SOURCES]))
-    return expect_none("package sources", "trusted", wrong, "trusted")
+    distrusted_sources = list(list_distrusted_sources(view, view[SOURCES]))
+    return expect_none("package sources", "trusted", distrusted_sources, "trusted")
 
 
 def list_distrusted_sources(view: View, sources: Sources) -> Iterator[str]:

@@ -125,12 +125,12 @@ def metric_name(view: View) -> Result:
     """Look for a name that is not a field of DCGM, or not in the exporter's list. A listed metric that is missing now
     may come from another GPU or at another time."""
     counters, missing_metrics = view[COUNTERS].get(OWN_COUNTERS, ""), find_missing_metrics(view)
-    wrong = [
+    mismatched_names = [
         f"{metric} in {name}"
         for metric, name in missing_metrics.items()
         if is_invented(metric) or is_left_out(metric, counters)
     ]
-    return expect_none("metrics of the panels", "known", wrong, "known")
+    return expect_none("metrics of the panels", "known", mismatched_names, "known")
 
 
 def is_left_out(metric: str, counters: str) -> bool:
@@ -156,12 +156,12 @@ def label(view: View) -> Result:
     """Compare the label of the host in the series and in the dashboards."""
     series = view[HOST_LABELS]
     series_labels = set(series)
-    wrong = {
+    mismatched_labels = {
         dashboard.name: dashboard.labels
         for dashboard in list_monitoring_dashboards(view)
         if dashboard.labels and not series_labels & set(dashboard.labels)
     }
-    if not series_labels or not wrong:
+    if not series_labels or not mismatched_labels:
         return build_ok_result("label of the host", f"{format_value(series_labels)} in the series")
-    name, labels = next(iter(wrong.items()))
+    name, labels = next(iter(mismatched_labels.items()))
     return Result(f"label of the host in {name}", format_value(series_labels), format_value(labels))

@@ -84,11 +84,11 @@ def claim_pending(view: View) -> Result:
     """Look for claims without a provisioner. A claim that waits only for its first consumer does not count. If the
     class does not exist, the operator creates no claim."""
     classes = {storage_class.name: storage_class for storage_class in view[CLASSES]}
-    default = next((storage_class.name for storage_class in classes.values() if storage_class.default), None)
+    default_class = next((storage_class.name for storage_class in classes.values() if storage_class.default), None)
     provisioner = view[PROVISIONER].get("local-path-provisioner")
     problems = []
     for claim in view[CLAIMS]:
-        name = default if claim.storage_class is None else claim.storage_class
+        name = default_class if claim.storage_class is None else claim.storage_class
         if claim.phase != "Pending":
             continue
         if name not in classes:
@@ -178,10 +178,11 @@ def webhook_deserted(view: View) -> Result:
 @check("mon-two-operators-fight", OPERATORS)
 def two_operators(view: View) -> Result:
     """Look for more than one running operator that watches all namespaces."""
-    running = [operator for operator in view[OPERATORS] if operator.running]
-    at_large = [f"{operator.namespace}/{operator.name}" for operator in running if not operator.narrowed]
+    running_operators = [operator for operator in view[OPERATORS] if operator.running]
+    at_large = [f"{operator.namespace}/{operator.name}" for operator in running_operators if not operator.narrowed]
     if len(at_large) < 2:
         return build_ok_result(
-            "Prometheus operators", format_value([f"{operator.namespace}/{operator.name}" for operator in running])
+            "Prometheus operators",
+            format_value([f"{operator.namespace}/{operator.name}" for operator in running_operators]),
         )
     return Result("Prometheus operators for all namespaces", "one", format_value(at_large))
