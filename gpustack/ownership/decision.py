@@ -16,8 +16,8 @@ class Decision(Enum):
     FORGET = "it is as it was before gpustack"
     REMOVE = "gpustack created it, and nobody changed it since"
     RESTORE = "gpustack changed it, and nobody changed it since"
-    CHANGED = "it was changed after gpustack wrote it"
-    INTERRUPTED = "gpustack was interrupted while it changed it, and it is not what gpustack writes"
+    LATER_CHANGE = "it was changed after gpustack wrote it"
+    INTERRUPTION = "gpustack was interrupted while it changed it, and it is not what gpustack writes"
     UNKNOWN = "its present state could not be read"
 
 
@@ -37,8 +37,8 @@ def decide(record: Record | None, actual: str | None, intended_state: str = "") 
     if actual == record.before:
         return Decision.FORGET
     if record.after:
-        return decide_return(record) if actual == record.after else Decision.CHANGED
-    return decide_return(record) if intended_state and actual == intended_state else Decision.INTERRUPTED
+        return decide_return(record) if actual == record.after else Decision.LATER_CHANGE
+    return decide_return(record) if intended_state and actual == intended_state else Decision.INTERRUPTION
 
 
 def decide_return(record: Record) -> Decision:
@@ -58,7 +58,7 @@ def decide_data(record: Record | None, actual_cluster: str | None) -> Decision:
         return Decision.UNKNOWN
     if not record.cluster or actual_cluster != record.cluster:
         return Decision.FOREIGN
-    return Decision.REMOVE if record.before == ABSENT else Decision.CHANGED
+    return Decision.REMOVE if record.before == ABSENT else Decision.LATER_CHANGE
 
 
 def decide_by_kind(record: Record | None, kind: str, actual: str | None) -> Decision:
@@ -84,5 +84,5 @@ def decide_present_data(record: Record | None, actual: str | None) -> Decision:
     if actual == EMPTY:
         return Decision.REMOVE if record and record.before == ABSENT else Decision.FORGET
     if record and record.before == ABSENT and not record.cluster:
-        return Decision.INTERRUPTED
+        return Decision.INTERRUPTION
     return decide_data(record, actual.removeprefix(DATA_OF) if actual else None)

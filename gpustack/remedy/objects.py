@@ -80,7 +80,7 @@ def judge_object(
         if before is None and not has_mark(after):
             decision = Decision.FOREIGN
         elif not is_own_change(before, after):
-            decision = Decision.CHANGED
+            decision = Decision.LATER_CHANGE
     return ObjectChange(host, record, actual, decision, before=before, current_object=current_object)
 
 

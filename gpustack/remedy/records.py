@@ -134,7 +134,7 @@ def judge_resource(host: str, record: Record, actual: str, possible: Sequence[st
     state = None if actual == UNREAD else actual
     decision = decide(record, state, intended_state)
     if decision in MAY_CHANGE and record.after and not is_possible(record, possible):
-        decision = Decision.CHANGED
+        decision = Decision.LATER_CHANGE
     return Change(host, record, state, decision, actual not in possible)
 
 

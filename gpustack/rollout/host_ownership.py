@@ -77,7 +77,7 @@ def judge_things(ownership: Ownership, *, foreign: bool, storage: bool) -> HostO
         if needs_explanation(thing, decision, foreign=foreign)
     )
     edited_files = tuple(
-        thing.path for thing, decision in decisions if thing.kind == "lines" and decision is Decision.CHANGED
+        thing.path for thing, decision in decisions if thing.kind == "lines" and decision is Decision.LATER_CHANGE
     )
     return HostOwnership(
         tuple(agreements),
@@ -121,15 +121,15 @@ def owns_cluster(ownership: Ownership) -> bool:
 def explain_kept_resource(thing: Thing, decision: Decision) -> tuple[str, str]:
     """Explain why a thing stays, with the command that shows more."""
     record, reason = thing.record, decision.value
-    if thing.path == CONTAINERD and decision is Decision.CHANGED:
+    if thing.path == CONTAINERD and decision is Decision.LATER_CHANGE:
         reason = "others wrote in it after gpustack, as NVIDIA's toolkit does: it stays, without gpustack's own lines"
-    if decision is Decision.CHANGED and record and thing.kind != "data":
+    if decision is Decision.LATER_CHANGE and record and thing.kind != "data":
         reason += f" (left as {shorten_state(record.after)}, now {shorten_state(thing.actual or '')})"
         if record.before == ABSENT:
             reason += f"; look at it: sudo cat {shlex.quote(thing.path)}"
         else:
             reason += f"; compare: sudo sh -c 'diff {COPIES}/*-{thing.path.rpartition('/')[2]} {thing.path}'"
-    elif decision is Decision.INTERRUPTED:
+    elif decision is Decision.INTERRUPTION:
         reason += "; gpustack install completes it"
     elif thing.kind == "data" and thing.actual:
         reason = f"data of a cluster ({thing.actual.removeprefix(DATA_OF)}) that gpustack has not recorded as its own"

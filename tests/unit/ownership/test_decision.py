@@ -19,13 +19,13 @@ ROWS = [
     (Record("file", "x", "f bb", "f aa"), "f aa", "", Decision.RESTORE),
     (Record("file", "x", "f bb", "f aa"), "f bb", "", Decision.FORGET),
     (Record("file", "x", ABSENT, "f aa"), ABSENT, "", Decision.FORGET),
-    (Record("file", "x", ABSENT, "f aa"), "f cc", "", Decision.CHANGED),
-    (Record("file", "x", "f bb", "f aa"), ABSENT, "", Decision.CHANGED),
+    (Record("file", "x", ABSENT, "f aa"), "f cc", "", Decision.LATER_CHANGE),
+    (Record("file", "x", "f bb", "f aa"), ABSENT, "", Decision.LATER_CHANGE),
     (Record("file", "x", "f bb"), "f bb", "f aa", Decision.FORGET),
     (Record("file", "x", "f bb"), "f aa", "f aa", Decision.RESTORE),
     (Record("file", "x", ABSENT), "f aa", "f aa", Decision.REMOVE),
-    (Record("file", "x", ABSENT), "f cc", "f aa", Decision.INTERRUPTED),
-    (Record("file", "x", ABSENT), "f cc", "", Decision.INTERRUPTED),
+    (Record("file", "x", ABSENT), "f cc", "f aa", Decision.INTERRUPTION),
+    (Record("file", "x", ABSENT), "f cc", "", Decision.INTERRUPTION),
     (Record("file", "x", ABSENT, "f aa"), None, "", Decision.UNKNOWN),
 ]
 
@@ -59,7 +59,7 @@ def test_only_what_is_as_gpustack_left_it_may_be_changed(
         (Record("data", "/var/lib/etcd", ABSENT, cluster="ca1"), "", Decision.FOREIGN),
         (Record("data", "/var/lib/etcd", ABSENT), "", Decision.FOREIGN),
         (Record("data", "/var/lib/etcd", ABSENT, cluster="ca1"), None, Decision.UNKNOWN),
-        (Record("data", "/var/lib/etcd", "d 0700", cluster="ca1"), "ca1", Decision.CHANGED),
+        (Record("data", "/var/lib/etcd", "d 0700", cluster="ca1"), "ca1", Decision.LATER_CHANGE),
     ],
 )
 def test_data_is_removed_only_with_the_ca_of_the_recorded_cluster(

@@ -77,22 +77,22 @@ def test_managed_fields_of_any_shape_are_refused() -> None:
         ("absent", A, A, (), Decision.REMOVE),
         (B, A, A, (), Decision.RESTORE),
         (B, A, B, (), Decision.FORGET),
-        (B, A, C, (), Decision.CHANGED),
+        (B, A, C, (), Decision.LATER_CHANGE),
         (B, A, "unknown", (), Decision.UNKNOWN),
         # The fix left it as it was: what became of it is no matter of its.
         (B, B, C, (), Decision.FORGET),
         # What the remedy writes is known, and it is not this.
-        (B, C, C, (A,), Decision.CHANGED),
+        (B, C, C, (A,), Decision.LATER_CHANGE),
         (B, A, A, (A,), Decision.RESTORE),
         # No role removes a file of the host, and none makes a link.
-        (B, "absent", "absent", ("present",), Decision.CHANGED),
+        (B, "absent", "absent", ("present",), Decision.LATER_CHANGE),
         (B, "absent", "absent", (), Decision.RESTORE),
-        ("absent", "link 0 0 /x", "link 0 0 /x", (), Decision.CHANGED),
+        ("absent", "link 0 0 /x", "link 0 0 /x", (), Decision.LATER_CHANGE),
         # Interrupted.
         (B, "", A, (A,), Decision.RESTORE),
         ("absent", "", A, (A,), Decision.REMOVE),
-        (B, "", C, (A,), Decision.INTERRUPTED),
-        (B, "", C, (), Decision.INTERRUPTED),
+        (B, "", C, (A,), Decision.INTERRUPTION),
+        (B, "", C, (), Decision.INTERRUPTION),
         (B, "", B, (), Decision.FORGET),
     ],
 )

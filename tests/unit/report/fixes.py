@@ -24,7 +24,7 @@ FILE, EARLIER = f"file 644 0 0 {'1' * 64}", f"file 644 0 0 {'2' * 64}"
 
 
 def make_change(kind: str, name: str, before: str, after: str, decision: Decision = Decision.RESTORE) -> Change:
-    actual = f"file 644 0 0 {'3' * 64}" if decision == Decision.CHANGED else after
+    actual = f"file 644 0 0 {'3' * 64}" if decision == Decision.LATER_CHANGE else after
     return Change("gpu1", Record(kind, name, before, after), actual, decision)
 
 
@@ -35,7 +35,7 @@ RECORD = HostRecord(
         make_change("key", "net.ipv4.ip_forward", "0", "1"),
     ),
 )  # fmt: skip
-EDITED_FILE = make_change("file", "/etc/containerd/conf.d/site.toml", EARLIER, FILE, Decision.CHANGED)
+EDITED_FILE = make_change("file", "/etc/containerd/conf.d/site.toml", EARLIER, FILE, Decision.LATER_CHANGE)
 DIFFERENCES = (
     "remedy/sysctl on gpu1: Ensure the keys are set at boot",
     "--- before",
