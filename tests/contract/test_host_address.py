@@ -21,7 +21,7 @@ READERS = {
 }
 """The files that read the address of a host, each with its purpose."""
 OF_OTHERS = {
-    "access.service", "announced", "announcement", "engine", "host_reach", "line", "node", "options", "reach",
+    "access.service", "announcement", "engine", "host_reach", "line", "node", "options", "peer_announcement", "reach",
     "running[0]", "service", "serving", "source", "web",
 }  # fmt: skip
 """The names of nodes, Services, engines, connections, servers and lines about a PCI device, whose addresses are no
