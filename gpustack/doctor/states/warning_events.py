@@ -29,6 +29,8 @@ RECENT_TIME = timedelta(minutes=10)
 """A warning that lasts is reported again within this time: the kubelet tries again after five minutes at most."""
 RECENT_OF_READY = timedelta(minutes=2)
 """A pod that is ready had older warnings while it started, and so had a node those that were never repeated."""
+EARLY_REASONS = frozenset({"FailedScheduling", "FailedAttachVolume", "FailedMount", "FailedCreatePodSandBox"})
+"""Reasons of events from before a pod's first container is started (kubernetes/kubernetes pkg/kubelet/events)."""
 EARLIEST_TIME = datetime.min.replace(tzinfo=UTC)
 
 
@@ -45,7 +47,7 @@ def build_observer(
             pod = known_pods.get(event.subject)
             if (event.kind == "Pod" and pod is None) or is_accepted(view.spec, event):
                 continue
-            if is_over(event, all_pods):
+            if is_over(event, all_pods) or (pod and has_started_since(event, pod)):
                 continue
             is_start = event.kind == "Node" and event.name not in unready_nodes and event.count == 1
             limit = RECENT_OF_READY if is_start or (pod and pod.ready) else RECENT_TIME
@@ -62,6 +64,14 @@ def is_over(event: WarningEvent, pods: Collection[PodState]) -> bool:
     owner = f"{event.kind}/{event.name}"
     creations = [pod.created_at for pod in pods if pod.namespace == event.namespace and pod.owner == owner]
     return event.last_at is not None and any(time is not None and time >= event.last_at for time in creations)
+
+
+def has_started_since(event: WarningEvent, pod: PodState) -> bool:
+    """Tell whether a container of a pod started after what had kept all of them from it."""
+    starts = [
+        time for container in pod.containers for time in (container.started_at, container.last_started_at) if time
+    ]
+    return event.reason in EARLY_REASONS and event.last_at is not None and any(time >= event.last_at for time in starts)
 
 
 def is_accepted(spec: Spec, event: WarningEvent) -> bool:

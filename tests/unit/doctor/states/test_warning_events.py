@@ -196,3 +196,15 @@ def test_a_refusal_is_over_once_its_controller_made_a_pod(created_minutes_ago: f
     }
     states = list_states(diagnose_items(warnings__gpu=[event], gpu__pods=pods), "warning")
     assert [state.message for state in states] == [f"FailedCreate: {message}"] * count
+
+
+@pytest.mark.parametrize(("started_minutes_ago", "is_told"), [(4, False), (6, True)])
+def test_what_kept_a_pod_from_its_sandbox_is_over_once_a_container_started(
+    started_minutes_ago: float, *, is_told: bool
+) -> None:
+    """The event is a recorded one. The container runs and is not ready, as NVIDIA's wait for the driver."""
+    events = read_events("warnings.system", "usual", 5, SANDBOX)
+    run = {"running": {"startedAt": format_time(started_minutes_ago)}}
+    pod = make_coredns_pod(make_container("coredns", run, started=True))
+    diagnosis = diagnose_items(warnings__system=events, pods__system=[pod])
+    assert any(SANDBOX in state.message for state in list_states(diagnosis)) is is_told
