@@ -7,7 +7,6 @@ from typing import Literal
 
 from gpustack.ask.probe import UNREADABLE
 from gpustack.files.json_text import dump_json, load_json
-from gpustack.probes.kubernetes.node_records import NodeRecord, parse_proven_gpus
 from gpustack.remediation.rungs import ACTS, ActId
 
 WEEK = timedelta(days=7)
@@ -46,13 +45,6 @@ def parse_act(entry: dict[str, object]) -> Act:
         raise ValueError(rung)
     author, verdict = str(entry["author"]), str(entry["verdict"])
     return Act(rung, begun_at, author, verdict, tuple(map(str, gpus)), end)
-
-
-def find_unproven_act(node: NodeRecord) -> Act | None:
-    """Find the last reset or reboot of a node after which its GPUs were not proven."""
-    acts = [act for act in parse_acts(node.remediation_record) or () if act.rung in ("reset", "reboot")]
-    last, proven_gpus = max(acts, key=lambda act: act.begun_at, default=None), parse_proven_gpus(node.proof_record)
-    return None if last is None or (proven_gpus and proven_gpus.proven_at > last.begun_at) else last
 
 
 def format_acts(acts: Iterable[Act]) -> str:

@@ -19,32 +19,34 @@ def uncordon(
     foreign: Annotated[
         bool, typer.Option("--foreign", help="Uncordon a node as well that somebody else cordoned.")
     ] = False,
+    unproven: Annotated[
+        bool, typer.Option("--unproven", help="Uncordon a node as well whose GPUs are not proven.")
+    ] = False,
     session: LockSession,
 ) -> "UncordonResult":
-    """Uncordon a node that gpustack cordoned. One that a person cordoned stays cordoned without --foreign."""
+    """Uncordon a node that gpustack cordoned. One that a person cordoned stays cordoned without --foreign; so does one
+    whose GPUs were not proven since the last boot or act of `remediate` without --unproven."""
     hosts = session.open_for_change()
-    from gpustack.events import Event
     from gpustack.nodes.drain_plan import gather_node
     from gpustack.nodes.node_host import require_node
     from gpustack.nodes.uncordon import UncordonResult, refuse_foreign_cordon, uncordon_node
-    from gpustack.probes.host.system import IDENTITY
     from gpustack.probes.kubernetes.node_records import NODE_RECORDS
-    from gpustack.remediation.act_record import find_unproven_act
+    from gpustack.remediation.node_return import RETURN_PROBES, refuse_unproven_node
 
-    words = ["node", "uncordon", node, *(["--foreign"] if foreign else [])]
-    snapshot = gather_node(hosts, node, session.report, [NODE_RECORDS, IDENTITY])
+    options = [word for word, given in (("--foreign", foreign), ("--unproven", unproven)) if given]
+    words = ["node", "uncordon", node, *options]
+    snapshot = gather_node(hosts, node, session.report, RETURN_PROBES)
 
-    def read(snapshot: "Snapshot") -> "NodeRecord":
-        record = require_node(snapshot, node)
+    def read(current: "Snapshot") -> "NodeRecord":
+        record = require_node(current, node)
         if not foreign:
-            refuse_foreign_cordon(snapshot, record)
+            refuse_foreign_cordon(current, record)
+        if record.cordoned and not unproven:
+            refuse_unproven_node(snapshot, record)
         return record
 
     if not (record := read(snapshot)).cordoned:
         return UncordonResult(record, changed=False)
-    if act := find_unproven_act(record):
-        text = f"its GPUs were not proven since the {act.rung}: gpu diag and prove, both with --cordoned, come first"
-        session.report(Event("note", node, text))
     require_agreement(session, snapshot, f"Uncordon {node}?", words)
     with open_node_run(session, snapshot, words) as (run, writer):
         return uncordon_node(

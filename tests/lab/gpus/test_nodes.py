@@ -89,7 +89,7 @@ def test_a_job_and_a_budget_keep_their_nodes_as_they_are(two: lab.Lab, gpustack:
     run_kubectl(two, "-n", SPACE, "delete", "pod", "notebook")
     gpustack("node", "drain", "host2", "-i", two.inventory, "--yes", "--timeout", "10s", code=None)
     assert is_ready(two), "a budget of zero is held"
-    gpustack("node", "uncordon", "host2", "-i", two.inventory, "--yes")
+    gpustack("node", "uncordon", "host2", "-i", two.inventory, "--yes", "--unproven")
     assert [read_boot(two, host) for host in ("host1", "host2")] == boots
     assert read_node(two, "host2") == (False, set())
 

@@ -179,7 +179,8 @@ def test_care_takes_the_cordon_alone_and_only_with_consent(two: lab.Lab, gpustac
         assert read_node(two, OTHER_NODE) == (False, set())
     finally:
         path.write_text(before)
-        gpustack("node", "uncordon", NODE, "-i", two.inventory, "--yes")
+        gpustack("node", "uncordon", NODE, "-i", two.inventory, "--yes", code=5)
+        gpustack("node", "uncordon", NODE, "-i", two.inventory, "--yes", "--unproven")
         run_kubectl(two, "annotate", "node", NODE, f"{RECORD}-")
 
 
@@ -194,7 +195,7 @@ def test_prometheus_node_refuses_a_drain_of_the_source_of_verdicts(two: lab.Lab,
         assert error["reference"] == "remediation-refused"
     finally:
         two.set_gpu(f"{node}:1", "recover")
-        gpustack("node", "uncordon", node, "-i", two.inventory, "--yes")
+        gpustack("node", "uncordon", node, "-i", two.inventory, "--yes", "--unproven")
         run_kubectl(two, "annotate", "node", node, f"{RECORD}-")
         restart_device_plugin(two, node)
 

@@ -1,14 +1,13 @@
 """`node drain` and `node uncordon`: shown before they ask, asked before they change, and nothing done without a yes."""
 
 import json
-from datetime import timedelta
+from datetime import UTC, datetime
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from gpustack.cli.app import app
 from gpustack.errors import GpustackError
-from tests.unit.cli.remediations import drain_node, record_act
 from tests.worlds.programs.node_api import NodeApi
 
 
@@ -90,6 +89,7 @@ def test_pods_that_remain_are_named_in_the_report(node_api: NodeApi) -> None:
 
 def test_an_uncordon_undoes_a_drain_of_gpustack(node_api: NodeApi) -> None:
     node_api.keep_pods("train")
+    node_api.set_proof(datetime.now(UTC))
     run("drain", "gpu1", "--yes", "--timeout", "20")
     assert expect_error("uncordon", "gpu1").hint == "gpustack node uncordon gpu1 --yes -i hosts.yml"
     assert run("uncordon", "gpu1", "--yes").stdout == "node gpu1: uncordoned\n"
@@ -113,19 +113,3 @@ def test_the_cordon_of_a_person_needs_its_own_word(node_api: NodeApi) -> None:
 def test_an_unknown_node_is_wrong_usage(node_api: NodeApi, command: str) -> None:
     error = expect_error(command, "gpu9", "--yes")
     assert (error.reference, error.code) == ("node-unknown", 2)
-
-
-@pytest.mark.parametrize(("proven_at", "notes"), [("", 1), ("2026-11-20T10:00:00Z", 1), ("2999-01-01T00:00:00Z", 0)])
-def test_an_uncordon_says_that_no_proof_came_after_a_reset(node_api: NodeApi, proven_at: str, notes: int) -> None:
-    drain_node(node_api)
-    record_act(node_api, "reset", timedelta(hours=1))
-    if proven_at:
-        objects = node_api.read()
-        for node in objects["nodes"]:
-            record = json.dumps({"at": proven_at, "gpus": ["GPU-1"]})
-            node["metadata"].setdefault("annotations", {})["gpustack.io/proven-gpus"] = record
-        node_api.write(objects)
-    result = CliRunner().invoke(app, ["node", "uncordon", "gpu1", "--yes"])
-    assert result.stdout.endswith("node gpu1: uncordoned\n"), result.exception
-    text = " ".join(result.stderr.split())
-    assert text.count("its GPUs were not proven since the reset: gpu diag and prove") == notes

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from gpustack.probes.kubernetes.node_pods import NODE_PODS
 from gpustack.probes.kubernetes.node_records import NODE_RECORDS
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.kubernetes.scheduling import LEASE_RENEWAL
+from gpustack.proof.record import format_proof_record
 from tests.worlds.snapshots.answers import make_list, read_case
 from tests.worlds.snapshots.build import build
 
@@ -179,6 +181,16 @@ class NodeApi:
         fields: dict[str, Any] = {"f:spec": {"f:unschedulable": {}}}
         node["metadata"]["managedFields"] = [{"manager": manager, "fieldsV1": fields}]
         self.write(objects)
+
+    def set_annotation(self, key: str, text: str) -> None:
+        objects = self.read()
+        (node,) = (node for node in objects["nodes"] if node["metadata"]["name"] == "gpu1")
+        node["metadata"].setdefault("annotations", {})[f"gpustack.io/{key}"] = text
+        self.write(objects)
+
+    def set_proof(self, moment: datetime) -> None:
+        """Let a proof of all GPUs of gpu1 be recorded at this time."""
+        self.set_annotation("proven-gpus", format_proof_record([], moment))
 
     def end_pods(self) -> None:
         objects = self.read()
