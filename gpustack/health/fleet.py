@@ -71,7 +71,7 @@ def build_health(sources: Sources) -> Health:
     offering_nodes = (node for node, offer in sources.offers.items() if offer.capacity_count)
     nodes = [judge_node(name, gpus_by_node.get(name, ()), sources) for name in sorted({*gpus_by_node, *offering_nodes})]
     gpus = sorted((gpu for gpus in gpus_by_node.values() for gpu in gpus), key=lambda gpu: build_sort_key(gpu.gpu))
-    doubts = (*sources.readings.doubts, *sources.hosts.doubts)
+    doubts = (*sources.readings.doubts, *sources.doubts, *sources.hosts.doubts)
     return Health(tuple(gpus), tuple(nodes), incidents, doubts, sources.time)
 
 

@@ -29,7 +29,7 @@ def judge_node(name: str, gpus: Collection[GpuHealth], sources: Sources) -> Node
     count = sum(gpu.time is not None for gpu in gpus)
     is_whole = sources.sharing.get(name) == NO_SHARING and name not in sources.divided_nodes
     notes = [*find_notes(gpus, count, offer, is_whole=is_whole), *find_host_notes(name, gpus, count, sources.hosts)]
-    if name in sources.unready_nodes:
+    if name in (sources.unready_nodes or ()):
         notes.append(("watch", "it is not Ready, so that what its kubelet said last does not count"))
     verdict = select_worst([*(gpu.verdict for gpu in gpus), *(verdict for verdict, _ in notes)])
     is_cordoned = name in sources.cordoned_nodes if name in sources.offers else None

@@ -60,7 +60,8 @@ class HeardGpu:
 @dataclass(frozen=True)
 class Sources:
     """Hold what was read. `sharing` says by node how GPUs are shared. `time` is that of the server's clock. What the
-    kubelets of `unready_nodes` said last is old."""
+    kubelets of `unready_nodes` said last is old; None where it is unknown which nodes are not Ready. `doubts` are
+    sentences about what a recording of an older release lacks."""
 
     readings: Readings
     offers: Mapping[str, NodeOffer]
@@ -69,12 +70,14 @@ class Sources:
     heard_gpus: tuple[HeardGpu, ...]
     time: float
     hosts: HostSources = NO_HOSTS
-    unready_nodes: frozenset[str] = frozenset()
+    unready_nodes: frozenset[str] | None = frozenset()
+    doubts: tuple[str, ...] = ()
 
     def find_offer(self, node: str) -> NodeOffer:
         """Find what a node offers. What it offered before it was not Ready is left out."""
         offer = self.offers.get(node, NodeOffer())
-        return NodeOffer(offer.capacity) if node in self.unready_nodes else offer
+        is_old = self.unready_nodes is None or node in self.unready_nodes
+        return NodeOffer(offer.capacity) if is_old else offer
 
     @cached_property
     def divided_nodes(self) -> frozenset[str]:
@@ -92,19 +95,34 @@ def read_sources(prometheus: Prometheus, hosts: HostSources = NO_HOSTS) -> Sourc
         if error.reference != "gpu-no-series" or not any(offer.capacity_count for offer in offers.values()):
             raise
         readings = Readings((), (f"{error}",))
+    doubts: list[str] = []
+    heard = query_newer(prometheus, HEARD_QUERY, "Which GPUs sent values within a day", doubts)
+    unready = query_newer(prometheus, UNREADY_QUERY, "Which nodes are Ready, and so what kubelets offer,", doubts)
     return Sources(
         readings,
         offers,
         list_nodes(prometheus.query_instant(CORDON_QUERY)),
         query_sharing(prometheus),
         tuple(
-            HeardGpu(*(series.labels.get(name, "") for name in ("node", "UUID", "modelName")))
-            for series in prometheus.query_instant(HEARD_QUERY)
+            HeardGpu(*(series.labels.get(name, "") for name in ("node", "UUID", "modelName"))) for series in heard or ()
         ),
         time,
         hosts,
-        list_nodes(prometheus.query_instant(UNREADY_QUERY)),
+        None if unready is None else list_nodes(unready),
+        tuple(doubts),
     )
+
+
+def query_newer(prometheus: Prometheus, query: str, subject: str, doubts: list[str]) -> tuple[Series, ...] | None:
+    """Ask a query that older releases did not ask, or asked in other words. Return None, and add a doubt, for a
+    recording of one of them."""
+    try:
+        return prometheus.query_instant(query)
+    except MissingDataError as error:
+        if error.reference != "metrics-recording":
+            raise
+        doubts.append(f"{subject} is unknown: the recording is of another release, which did not ask it.")
+        return None
 
 
 def list_nodes(series_list: Iterable[Series]) -> frozenset[str]:

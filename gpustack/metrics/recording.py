@@ -68,7 +68,7 @@ class RecordedWeb(Web):
         answer = self.answers.get((url.removeprefix(self.access.url.rstrip("/")), form))
         if answer is None:
             message = "The recording has no answer to a query of this command."
-            reason = "It is of another command, or of one with other options. Use those of the recorded command."
+            reason = "It is of another command or release, or of other options. Use those of the recorded command."
             raise MissingDataError(
                 "metrics-recording", message, "\n".join(filter(None, (reason, self.describe_time())))
             )

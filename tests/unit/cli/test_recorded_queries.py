@@ -3,12 +3,14 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from gpustack.cli.app import app
 from gpustack.errors import GpustackError
+from gpustack.health.sources import HEARD_QUERY, UNREADY_QUERY
 from gpustack.metrics.recording import find_range
 from tests.unit.cli.test_prometheus_without_numbers import COMMANDS, LABELS, make_uniform_prometheus
 from tests.worlds.programs.web import serve_answers
@@ -66,6 +68,32 @@ def test_a_query_that_was_not_recorded_has_no_answer(address: str, tmp_path: Pat
     error = run("gpu metrics", "--from", str(path)).exception
     assert isinstance(error, GpustackError)
     assert (error.reference, error.code) == ("metrics-recording", 8)
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        (HEARD_QUERY, "Which GPUs sent values within a day is unknown: the recording is of another release"),
+        (
+            UNREADY_QUERY,
+            "Which nodes are Ready, and so what kubelets offer, is unknown: the recording is of another release",
+        ),
+    ],
+)
+def test_a_recording_of_an_older_release_says_what_it_lacks(
+    query: str, sentence: str, address: str, tmp_path: Path
+) -> None:
+    """Releases before had one query fewer."""
+    path = tmp_path / "queries"
+    live = json.loads(run("gpu health", "--prometheus", address, "-o", "json", "--record", str(path)).stdout)
+    form = urlencode({"query": query})
+    lines = path.read_text().splitlines(keepends=True)
+    older_lines = [line for line in lines if form not in json.loads(line).get("form", "")]
+    assert len(older_lines) == len(lines) - 1
+    path.write_text("".join(older_lines))
+    document = json.loads(run("gpu health", "--from", str(path), "-o", "json").stdout)
+    assert any(doubt.startswith(sentence) for doubt in document["warnings"])
+    assert [gpu["uuid"] for gpu in document["gpus"]] == [gpu["uuid"] for gpu in live["gpus"]]
 
 
 def test_a_report_of_another_time_is_told_the_recorded_one() -> None:

@@ -42,7 +42,7 @@ def judge(
     sharing: dict[str, str] | None = None,
     heard_gpus: tuple[HeardGpu, ...] = (),
     hosts: HostSources = SILENT_HOSTS,
-    unready_nodes: frozenset[str] = frozenset(),
+    unready_nodes: frozenset[str] | None = frozenset(),
 ) -> Health:
     series = [entry for group in groups for entry in (group if isinstance(group, list) else [group])]
     readings = build_readings(series, {})
@@ -90,6 +90,13 @@ def test_the_kubelet_of_a_node_that_is_not_ready_is_no_source(allocatable: int, 
     health = judge(build_gpu_series("gpu1", 0, **values), offers=offers, unready_nodes=unready)
     assert list_verdicts(health) == [verdict]
     assert health.nodes[0].reasons == ("it is not Ready, so that what its kubelet said last does not count",)
+
+
+@pytest.mark.parametrize(("allocatable", "verdict"), [(1, "unknown"), (0, "watch")])
+def test_kubelets_are_no_source_where_it_is_unknown_which_nodes_are_ready(allocatable: int, verdict: str) -> None:
+    values = {"GET_GPU_RECOVERY_ACTION": 0.0 if allocatable else 1.0}
+    health = judge(build_gpu_series("gpu1", 0, **values), offers=offer_gpus(1, allocatable), unready_nodes=None)
+    assert list_verdicts(health) == [verdict]
 
 
 @pytest.mark.parametrize(
