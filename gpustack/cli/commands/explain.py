@@ -27,6 +27,7 @@ class Kind(StrEnum):
     DOCUMENTS = "documents"
     METRICS = "metrics"
     XIDS = "xids"
+    PROBES = "probes"
 
 
 def complete_name(incomplete: str) -> list[str]:
@@ -35,6 +36,7 @@ def complete_name(incomplete: str) -> list[str]:
     from gpustack.report.explain.documents import list_documents
     from gpustack.report.explain.faults import list_faults, list_states
     from gpustack.report.explain.pages import list_checks, read_error_pages
+    from gpustack.report.explain.probes import list_probe_commands
     from gpustack.report.explain.settings import read_settings
     from gpustack.steps import STEPS
 
@@ -48,6 +50,7 @@ def complete_name(incomplete: str) -> list[str]:
         *list_classes(),
         *read_settings(),
         *list_documents(),
+        *list_probe_commands(),
         "metric",
         "xid",
     ]
@@ -85,8 +88,8 @@ def explain(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="Name of a step, check (step/check), fault, class of `profile analyze`, alert, error, setting or "
-            "document, or `metric` or `xid`.",
+            help="Name of a step, check (step/check), fault, class of `profile analyze`, alert, error, setting, probe "
+            "of `snapshot --list` or document, or `metric` or `xid`.",
             autocompletion=complete_name,
         ),
     ] = None,
@@ -102,7 +105,7 @@ def explain(
         Kind | None, typer.Option("--list", metavar="KIND", help=f"List the pages of this kind: {', '.join(Kind)}.")
     ] = None,
 ) -> None:
-    """Print the page of a step, check, fault, class, alert, error, setting, command, metric, Xid or document.
+    """Print the page of a step, check, fault, class, alert, error, setting, command, metric, Xid, probe or document.
 
     Other words list all pages that have them in their name or title, or else the documents that have them in a line.
     Without NAME, all pages are listed."""

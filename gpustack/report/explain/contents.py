@@ -20,6 +20,7 @@ from gpustack.report.explain.pages import (
     list_steps,
     read_error_pages,
 )
+from gpustack.report.explain.probes import list_probe_commands, render_probe
 from gpustack.report.explain.settings import read_settings, render_setting
 from gpustack.report.explain.width import format_page_entry
 from gpustack.vocabulary.fields import extract_sentence, load_fields
@@ -29,6 +30,7 @@ EXIT_CODES = "exit-codes"
 SENTENCE_END = re.compile(r"\.(?: |$)")
 READERS = {METRIC: explain_metric, XID: explain_xid}
 NUMBERED_KINDS = {"metrics": METRIC, "xids": XID}
+PROBES = "probes"
 HEADINGS = {
     "steps": "Steps, in the order in which they are installed",
     "checks": "Checks",
@@ -41,7 +43,7 @@ HEADINGS = {
     "settings": "Settings, which the inventory has",
     "documents": "Documents",
 }
-"""Each kind of page, and its heading in the list of all. Metrics and Xids are too many for that list."""
+"""Each kind of page, and its heading in the list of all. Metrics, Xids and probes are too many for that list."""
 
 
 def list_sections() -> Mapping[str, Mapping[str, str]]:
@@ -67,7 +69,7 @@ def list_numbered_pages() -> Iterator[tuple[str, str]]:
 
 
 def render_contents() -> str:
-    """Render the list of all pages but those of metrics and Xids, by kind."""
+    """Render the list of all pages but those of metrics, Xids and probes, by kind."""
     return "\n".join(f"{HEADINGS[kind]}\n{render_list(kind)}" for kind in list_sections())
 
 
@@ -75,10 +77,13 @@ def render_list(kind: str) -> str:
     """Render the pages of a kind: the name, and the first sentence of the title."""
     if prefix := NUMBERED_KINDS.get(kind):
         entries = [(name, title) for name, title in list_numbered_pages() if name.startswith(f"{prefix} ")]
+    elif kind == PROBES:
+        entries = list(list_probe_commands().items())
     else:
         entries = list(list_sections()[kind].items())
     width = max(len(name) for name, _ in entries)
-    return "".join(f"{format_page_entry(name, SENTENCE_END.split(title)[0], width)}\n" for name, title in entries)
+    titles = {name: title if kind == PROBES else SENTENCE_END.split(title)[0] for name, title in entries}
+    return "".join(f"{format_page_entry(name, title, width)}\n" for name, title in titles.items())
 
 
 def explain_topic(*words: str) -> str:
@@ -98,10 +103,12 @@ def explain_topic(*words: str) -> str:
         return "\n".join(READERS[kind](topic) for kind in kinds)
     if setting := read_settings().get(topic):
         return "\n".join(render_setting(topic, setting))
+    if topic in list_probe_commands():
+        return "\n".join(render_probe(topic))
     if entries := find_entries(words) or find_lines(words):
         return "".join(f"{format_page_entry(name, title)}\n" for name, title in entries)
     names = [name for entries in list_sections().values() for name in entries]
-    names += [alert.name for alert in read_alerts().values()]
+    names += [*(alert.name for alert in read_alerts().values()), *list_probe_commands()]
     matches = find_checks(topic)
     reason = f"Several have this name: {', '.join(matches)}" if matches else suggest_nearest([topic], names)
     name = matches[0] if matches else find_nearest(topic, names)
