@@ -10,6 +10,7 @@ from gpustack.report.explain.metric_use import render_guidance, render_recorded_
 from gpustack.report.explain.width import compute_width, wrap_text
 from gpustack.vocabulary.doctor_metrics import DOCTOR_METRICS
 from gpustack.vocabulary.fields import EXPORTER, Field, extract_sentence, find_fields, index_fields, load_fields
+from gpustack.vocabulary.guidance import WrongId, load_wrong_ids
 from gpustack.vocabulary.recorded_series import load_recorded_series
 from gpustack.vocabulary.xids import ACTIONS, SOURCE, Xid, load_xids
 
@@ -36,6 +37,7 @@ def find_kinds(topic: str) -> list[str]:
         or bool(find_fields(normalize_metric(topic)))
         or topic in DOCTOR_METRICS
         or topic in load_recorded_series()
+        or topic in load_wrong_ids()
     )
     return [kind for kind, matches in ((XID, is_code), (METRIC, is_metric)) if matches]
 
@@ -56,6 +58,8 @@ def explain_metric(query: str) -> str:
     spelling = normalize_metric(query)
     if matches := find_fields(spelling):
         return "\n".join(line for field in matches for line in render_field(field))
+    if wrong := load_wrong_ids().get(spelling):
+        return "\n".join(render_wrong_id(wrong))
     suggestion = find_similar_metric(query.strip(), spelling)
     raise UsageError(
         "unknown-page",
@@ -98,6 +102,13 @@ def render_field(field: Field) -> Iterator[str]:
     yield from render_use(field)
     yield f"Source    {EXPORTER_URL if field.id == EXPORTER else FIELDS_URL}"
     yield ""
+
+
+def render_wrong_id(wrong: WrongId) -> Iterator[str]:
+    (field,) = find_fields(wrong.right)
+    yield f"{wrong.id}: no field of DCGM that gpustack reads\n"
+    yield wrap_text(f"{wrong.actual} Tutorials give id {wrong.id} for {wrong.confusion}; that is id {field.id}.")
+    yield f"\nMore\n  gpustack explain metric {field.name}\n"
 
 
 def render_xid(xid: Xid) -> Iterator[str]:

@@ -1,9 +1,10 @@
 import pytest
 
 from gpustack.errors import UsageError
+from gpustack.report.explain.contents import explain_topic
 from gpustack.report.explain.gpu import explain_metric, explain_xid
-from gpustack.vocabulary.fields import Field, load_fields
-from gpustack.vocabulary.guidance import load_guidance
+from gpustack.vocabulary.fields import Field, find_fields, load_fields
+from gpustack.vocabulary.guidance import load_guidance, load_wrong_ids
 from gpustack.vocabulary.recorded_series import RecordedSeries, load_recorded_series
 from gpustack.vocabulary.xids import load_xids
 
@@ -83,9 +84,28 @@ def test_an_id_that_tutorials_confuse_says_so(id: str, name: str, confusion: str
     assert f"Tutorials give id {id} for {confusion}" in " ".join(page.split())
 
 
+@pytest.mark.parametrize(
+    ("id", "confusion", "name"),
+    [
+        ("220", "bytes that a GPU sends over PCIe; that is id 1009", "DCGM_FI_PROF_PCIE_TX_BYTES"),
+        ("421", "time throttled by heat; that is id 241", "DCGM_FI_DEV_THERMAL_VIOLATION"),
+    ],
+)
+def test_a_wrong_id_of_tutorials_names_the_field_that_was_meant(id: str, confusion: str, name: str) -> None:
+    page = explain_metric(id)
+    assert f"Tutorials give id {id} for {confusion}." in " ".join(page.split())
+    assert page.endswith(f"More\n  gpustack explain metric {name}\n")
+    assert explain_topic(id) == page
+
+
+def test_wrong_ids_are_no_known_fields_and_name_one() -> None:
+    for wrong in load_wrong_ids().values():
+        assert (find_fields(wrong.id), len(find_fields(wrong.right))) == ((), 1)
+
+
 def test_an_unknown_id_suggests_no_other_id() -> None:
     with pytest.raises(UsageError) as excinfo:
-        explain_metric("220")
+        explain_metric("222")
     assert "Did you mean" not in excinfo.value.reason
 
 
