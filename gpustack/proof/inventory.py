@@ -113,7 +113,7 @@ def find_skipped_hosts(snapshot: Snapshot, names: Sequence[str] = ()) -> tuple[t
         if (names and host.name not in names) or host.name in nodes:
             continue
         if reach is not None and not reach.reached:
-            skipped_hosts.append((host.name, f"not reached: {reach.reason}"))
+            skipped_hosts.append((host.name, f"unreachable: {reach.reason}"))
         elif count_devices(snapshot, host.name) is None:
             skipped_hosts.append((host.name, "whether it has NVIDIA devices is not known"))
         elif number := count_devices(snapshot, host.name):

@@ -37,7 +37,7 @@ LEAST_ROOM = 17
 
 def print_findings(console: Terminal, plan: Plan, *, verbose: bool) -> None:
     if plan.unreachable_hosts:
-        print_text(console, "\nnot reached", "bold")
+        print_text(console, "\nunreachable", "bold")
     for name in plan.unreachable_hosts:
         reach = plan.snapshot.reach[name]
         print_grid(console, [(name, f"{reach.reason} ({reach.reference})")], "yellow")

@@ -81,7 +81,7 @@ def render_outcome(console: Terminal, outcome: Outcome, *, verbose: bool = False
     print_warnings(console, plan)
     if not plan.converged:
         for step, names in groupby(sorted(outcome.stopped_hosts, key=lambda pair: pair[1]), key=lambda pair: pair[1]):
-            problem = "not reached" if step == "reach" else f"stopped at step {step}"
+            problem = "unreachable" if step == "reach" else f"stopped at step {step}"
             print_text(console, f"{format_locations([name for name, _ in names])}: {problem}", "red")
         print_findings(console, plan, verbose=verbose)
         if evidence:
@@ -153,7 +153,7 @@ def describe_state(plan: Plan) -> str:
         verb = "differs" if differing == 1 else "differ"
         parts.append(f"{differing} of {format_count(steps, 'applicable step')} {verb}")
     if plan.unreachable_hosts:
-        parts.append(f"{format_count(len(plan.unreachable_hosts), 'host')} not reached")
+        parts.append(f"{format_count(len(plan.unreachable_hosts), 'host')} unreachable")
     if unknown := {state.step for state in plan.unknown if state.location not in plan.unreachable_hosts}:
         parts.append(f"{format_count(len(unknown), 'step')} unknown")
     return ", ".join(parts)

@@ -29,12 +29,12 @@ ALWAYS_FIRING = {"Watchdog", "InfoInhibitor"}
 
 @dataclass(frozen=True)
 class HostStatus:
-    """Hold what is known of a host; a value is None where it is unknown or does not apply. `node` is empty for a host
-    that is no node. `unready` says why the node is not Ready. `gpus` counts the devices for Kubernetes, `allocatable`
-    what pods can be given, with the instances of MIG."""
+    """Hold what is known of a host; a value is None where it is unknown or does not apply. `unreachable` is None for a
+    host that was not contacted. `node` is empty for a host that is no node. `unready` says why the node is not Ready.
+    `gpus` counts the devices for Kubernetes, `allocatable` what pods can be given, with the instances of MIG."""
 
     name: str
-    reached: bool
+    unreachable: bool | None
     node: str | None = None
     ready: bool | None = None
     unready: str = ""
@@ -108,16 +108,16 @@ def build_host_status(view: View, name: str, reader: Reader) -> HostStatus:
     if not host_view.reached:
         reach = view.snapshot.reach.get(name)
         reader.add_reason(name, reach.reason if reach else "it was not contacted")
-        return HostStatus(name, reached=False)
+        return HostStatus(name, unreachable=True if reach else None)
     gpus = reader.read(f"GPUs of {name}", lambda: count_gpus(host_view))
     driver = reader.read(f"driver of {name}", lambda: host_view[GPU_DRIVER].module) if gpus else None
     if host_view.host.standalone:
-        return HostStatus(name, reached=True, driver=driver, gpus=gpus)
+        return HostStatus(name, unreachable=False, driver=driver, gpus=gpus)
     node = reader.read(f"node of {name}", lambda: (find_node(host_view),))
     known_node = node[0] if node else None
     return HostStatus(
         name,
-        reached=True,
+        unreachable=False,
         node=None if node is None else known_node.name if known_node else "",
         ready=known_node.ready if known_node else None,
         unready=known_node.reason if known_node else "",

@@ -22,7 +22,7 @@ COLUMNS = {
     "active": "ACTIVE",
     "idle": "IDLE",
     "free": "FREE",
-    "unoffered": "UNUSABLE",
+    "unoffered": "UNOFFERED",
 }
 MAX_ROWS = 20
 """A table of the current state has so many rows at most; the other forms have all of them."""

@@ -9,7 +9,7 @@ from gpustack.report.hanging import Row, print_notes, print_rows
 from gpustack.report.table import draw_table
 from gpustack.report.terminal import Terminal
 
-HEADINGS = ("GPU-HOURS", "USED", "IDLE", "UNKNOWN", "FREE", "UNUSABLE", "TOTAL")
+HEADINGS = ("GPU-HOURS", "USED", "IDLE", "UNMEASURED", "FREE", "UNOFFERED", "TOTAL")
 BASIS = "all figures are derived: sums of GPU-hours, and hours times prices"
 
 

@@ -128,7 +128,7 @@ def print_remaining(console: Terminal, removal: Removal) -> None:
         print_field(console, f"  {format_locations(names)}", text, INDENT, "dim")
     for name in removal.unreachable_hosts:
         reach = removal.snapshot.reach[name]
-        print_text(console, f"\n{name}: not reached, {reach.reason} ({reach.reference})", "yellow")
+        print_text(console, f"\n{name}: unreachable, {reach.reason} ({reach.reference})", "yellow")
         print_command(console, reach.hint, INDENT)
 
 

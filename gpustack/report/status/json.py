@@ -15,7 +15,7 @@ class HostStatusShape(Shape):
     no node, and `not_ready_reason` is null unless the node is not Ready."""
 
     name: str
-    reached: bool
+    unreachable: bool | None
     node_name: str | None = take("node")
     ready: bool | None
     not_ready_reason: TextOrNull = take("unready")

@@ -32,8 +32,8 @@ def render_human(console: Terminal, status: Status) -> None:
 
 
 def format_row(host: HostStatus) -> tuple[str, ...]:
-    if not host.reached:
-        return (host.name, "not reached", *[UNKNOWN] * 5)
+    if host.unreachable is not False:
+        return (host.name, "unreachable" if host.unreachable else "not tried", *[UNKNOWN] * 5)
     absent = UNKNOWN if host.node is None else "-"
     ready = absent if host.ready is None else "yes" if host.ready else "no"
     gpus, driver, allocatable = (

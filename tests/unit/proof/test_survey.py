@@ -102,7 +102,7 @@ def test_hosts_that_cannot_be_proven_are_named() -> None:
     )
     assert find_skipped_hosts(snapshot) == (
         ("stray", "it has 2 NVIDIA devices, and is no node of the cluster"),
-        ("gone", "not reached: no answer"),
+        ("gone", "unreachable: no answer"),
         ("mute", "whether it has NVIDIA devices is not known"),
     )
     assert find_skipped_hosts(snapshot, ("h1",)) == ()

@@ -93,7 +93,7 @@ def test_a_proof_ends_with_its_outcome() -> None:
     assert proofs.make_mixed_proof().exit_status == 1
     assert proofs.make_empty_proof().exit_status == 0
     assert proofs.make_interrupted_proof().exit_status == 130
-    assert replace(proofs.make_empty_proof(), skipped_hosts=(("kube1", "not reached"),)).exit_status == 8
+    assert replace(proofs.make_empty_proof(), skipped_hosts=(("kube1", "unreachable"),)).exit_status == 8
     assert replace(proofs.make_good_proof(), remaining="pods are still there").exit_status == 1
     assert replace(proofs.make_good_proof(), stop_reason="the lock was lost").exit_status == 5
 

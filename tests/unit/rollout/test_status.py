@@ -70,7 +70,7 @@ def test_a_host_that_was_not_reached_is_unknown() -> None:
     status = build_status(snapshot)
     assert status.exit_status == ExitStatus.UNKNOWN
     assert "host02: no route to host" in status.unknown_reasons
-    assert not status.hosts[1].reached
+    assert status.hosts[1].unreachable
 
 
 def test_no_command_of_a_host_is_asked_twice() -> None:

@@ -37,7 +37,7 @@ def make_mixed_proof() -> Proof:
         Row("gpu2", "", Link("failed", "the kubelet offers one GPU less than it has: unhealthy, or lost"), model=MODEL),
     )
     return Proof(
-        TAKEN_AT, rows, (("kube1", "not reached: no answer from 10.0.0.1 within 10 s"),), PARTS, 19.8, 2, hosts=3
+        TAKEN_AT, rows, (("kube1", "unreachable: no answer from 10.0.0.1 within 10 s"),), PARTS, 19.8, 2, hosts=3
     )
 
 
