@@ -23,6 +23,7 @@ ERROR_RULES = {
     "finite_number": "a finite number",
     "datetime_from_date_parsing": "a time, as 2026-11-20T12:00:00Z",
     "datetime_parsing": "a time, as 2026-11-20T12:00:00Z",
+    "date_from_datetime_inexact": "a date, as 2026-11-20",
     "date_from_datetime_parsing": "a date, as 2026-11-20",
     "date_parsing": "a date, as 2026-11-20",
     "date_type": "a date, as 2026-11-20",
@@ -46,9 +47,60 @@ ERROR_RULES = {
 
 
 LIST_EXAMPLE = re.compile(r"\bas (\[[^]]+\])")
-TEXT_EXAMPLE = re.compile(r"\bsuch as ([\w.]+)")
+MAPPING_EXAMPLE = re.compile(r"\b(?:as|such as) ({[^}]+})")
+TEXT_EXAMPLE = re.compile(r"\bsuch as ([\w./:@-]*\w)")
+SHOWN = re.compile(r"\bas \S|'|true or false|\bone of\b|no key of this name")
+"""Rules that have an example, or all words that are allowed."""
 
 
+EXAMPLES = {
+    "channel": "'#gpus'",
+    "sender": "gpustack@example.com",
+    "smarthost": "mail.example.com:587",
+    "to": "oncall@example.com",
+    "user": "gpustack",
+    "secret": "alerts/slack-url",
+    "secret_file": "~/slack-url",
+    "receivers": "{default: [{type: webhook, secret_file: FILE}]}",
+    "default": "{type: webhook, secret_file: FILE}",
+    "critical": "{type: pagerduty, secret_file: FILE}",
+    "warning": "{type: slack, channel: '#gpus', secret_file: FILE}",
+    "info": "{type: webhook, secret_file: FILE}",
+    "runbooks": "https://wiki.example.com/gpus/",
+    "group_by": "alertname",
+    "files": "dashboards/jobs.json",
+    "storage_class": "local-path",
+    "ingress_class": "nginx",
+    "host": "grafana.example.com",
+    "prometheus_node_port": "30090",
+    "external_labels": "{cluster: lab1}",
+    "kubernetes.version": "1.36.4",
+    "containerd.version": "2.3",
+    "driver.version": "595.91.07",
+    "fingerprints.containerd": "'0123456789ABCDEF0123456789ABCDEF01234567'",
+    "fingerprints.kubernetes": "'0123456789ABCDEF0123456789ABCDEF01234567'",
+    "fingerprints.nvidia": "'0123456789ABCDEF0123456789ABCDEF01234567'",
+    "fingerprints.toolkit": "'0123456789ABCDEF0123456789ABCDEF01234567'",
+    "relabelings": "{source_labels: [exported_pod], target_label: workload}",
+    "counters": "DCGM_FI_DEV_FAN_SPEED",
+    "leave_out": "DCGM_FI_DEV_VIDEO_CLOCK",
+    "pod_labels": "app",
+    "repo_config": "driver-repos",
+    "cert_sans": "gpus.example.com",
+    "ignore_preflight": "NumCPU",
+    "per_gpu_hour": "2.40",
+    "budgets": "5000",
+    "prices": "{per_gpu_hour: 2.40}",
+    "cost": "{currency: EUR}",
+    "renamed": "vision",
+    "fingerprints": "{kubernetes: '0123456789ABCDEF0123456789ABCDEF01234567'}",
+    "gpustack_gpus": "4",
+    "gpustack_labels": "research",
+    "gpustack_mig": "all-1g.10gb",
+    "gpustack_sharing": "time-slicing:4",
+    "gpustack_taints": "example.com/team=research:NoSchedule",
+}
+"""Examples of keys whose field has no default and no example of its own."""
 BOUNDS = {
     "greater_than": "more than {gt:g}",
     "greater_than_equal": "{ge:g} or more",
@@ -96,15 +148,53 @@ def extract_path(entry: Mapping[str, Any]) -> list[str]:
 
 
 def describe_rule(entry: Mapping[str, Any], model: type[BaseModel], path: Sequence[str]) -> str:
+    """Describe what is allowed at a path, with an example."""
+    rule, field = describe_allowed(entry, model, path), find_field(model, path)
+    if SHOWN.search(rule) or not (example := find_example(rule, field, path)):
+        return rule
+    kind, aside, rest = rule.partition(" (")
+    return f"{kind}{',' if entry['type'] in (*BOUNDS, 'value_error') else ''} such as {example}{aside}{rest}"
+
+
+def find_example(rule: str, field: FieldInfo | None, path: Sequence[str]) -> str:
+    """Find the example of a key: that of the table, that of its field, or a key of its section."""
+    keys, text = [part for part in path if not part.isdecimal()], field.description or "" if field else ""
+    known_example = EXAMPLES.get(".".join(keys[-2:])) or EXAMPLES.get(keys[-1]) if keys else ""
+    if field is None:
+        return ""
+    if (match := MAPPING_EXAMPLE.search(text)) and rule.startswith("a mapping"):
+        return match[1]
+    if known_example:
+        return known_example
+    if rule.startswith("a mapping"):
+        entries = (section.model_fields if (section := find_section(field.annotation)) else {}).items()
+        pairs = ((info.alias or name, EXAMPLES.get(name) or find_value(info)) for name, info in entries)
+        return next((f"{{{name}: {value}}}" for name, value in pairs if value), "")
+    if match:
+        return match[1].strip("{}").rpartition(": ")[2]
+    if list_example := find_list_example(field):
+        return list_example.strip("[]").partition(", ")[0].strip("'")
+    return find_value(field)
+
+
+def find_value(field: FieldInfo) -> str:
+    """Find a value of a field, as an operator writes it; empty for one that is a section or has none."""
+    values = (*(field.examples or ()), field.get_default(call_default_factory=False))
+    texts = (format_input(value) for value in values if isinstance(value, (str, int, float)) and value != "")
+    return next((text.strip("'") for text in texts), "")
+
+
+def describe_allowed(entry: Mapping[str, Any], model: type[BaseModel], path: Sequence[str]) -> str:
     kind, context = entry["type"], entry.get("ctx", {})
     if kind == "literal_error":
         return f"{context['expected']}{', or a mapping' if '(official)' in entry['loc'] else ''}"
     if kind == "value_error":
         _, _, rule = str(context["error"]).rpartition("allowed: ")
         return rule
-    if kind in ("tuple_type", "list_type") and (example := find_list_example(find_field(model, path))):
-        return f"a list such as {example}"
     field = find_field(model, path)
+    if kind in ("tuple_type", "list_type"):
+        example = find_list_example(field) or (f"[{EXAMPLES[path[-1]]}]" if path[-1] in EXAMPLES else "")
+        return f"a list such as {example}" if example else describe_kind(entry)
     if kind == "string_type" and field and (match := TEXT_EXAMPLE.search(field.description or "")):
         return f"a text such as {match[1]} (a number needs quotes)"
     return describe_kind(entry)

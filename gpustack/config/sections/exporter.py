@@ -77,7 +77,7 @@ class Relabeling(Section):
         """Refuse what Prometheus refuses at its start (model/relabel, Config.Validate), and a keep that would keep
         nothing."""
         if self.action == "replace" and not self.target_label:
-            raise ValueError("target_label, with action replace")
+            raise ValueError("target_label with action replace, such as {target_label: workload}")
         if self.action in ("keep", "drop") and not self.source_labels:
             raise ValueError(f"source_labels, with action {self.action}")
         if self.action in ("labeldrop", "labelkeep") and (self.source_labels or self.target_label):

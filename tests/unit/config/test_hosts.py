@@ -257,7 +257,7 @@ def test_a_taint_that_cannot_be_or_would_end_pods_is_refused(taint: str) -> None
 
 def test_two_taints_of_one_key_and_effect_are_refused() -> None:
     (complaint,) = list_complaints(h1={"gpustack_taints": ["a=b:NoSchedule", "a=c:NoSchedule"]})
-    assert complaint.rule == "one taint for each key and effect"
+    assert complaint.rule == "one taint for each key and effect, such as example.com/team=research:NoSchedule"
     assert list_complaints(h1={"gpustack_taints": ["a=b:NoSchedule", "a=c:PreferNoSchedule"]}) == []
 
 

@@ -86,7 +86,7 @@ def test_unknown_keys_get_the_nearest_spelling(spec: Any, key: str, nearest: str
         ({"flannel": {"port": 70000}}, "flannel.port", "70000", "65535 or less"),
         ({"flannel": []}, "flannel", "[]", "a mapping"),
         ({"kubernetes": {"version": 1.36}}, "kubernetes.version", "1.36", "a number needs quotes"),
-        ({"kubernetes": {"cert_sans": "a.b"}}, "kubernetes.cert_sans", "'a.b'", "a list such as [first, second]"),
+        ({"kubernetes": {"cert_sans": "a.b"}}, "kubernetes.cert_sans", "'a.b'", "a list such as [gpus.example.com]"),
         ({"firewall": {"sources": "10.0.0.1"}}, "firewall.sources", "'10.0.0.1'", "a list such as [192.0.2.0/24]"),
         ({"kubernetes": {"pod_cidr": "10.244.0.1/16"}}, "kubernetes.pod_cidr", "10.244.0.1/16", "no bit set"),
         ({"kubernetes": {"pod_cidr": "10.244.0.0/24"}}, "kubernetes.pod_cidr", "/24", "every node takes a /24"),
