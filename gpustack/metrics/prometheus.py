@@ -145,7 +145,7 @@ class Prometheus:
             raise UsageError("prometheus-query", f"{url} did not run the query.", error)
         if status in BUSY:
             message = f"{url} is too busy, or cannot reach its data (HTTP {status})."
-            raise UnreachableError("prometheus-busy", message, error)
+            raise UnreachableError("prometheus-busy", message, error, Command("curl", "-sS", f"{url}/-/ready"))
         message = f"{url} does not answer as Prometheus does (HTTP {status})."
         reason = error or body[:120].decode(errors="replace")
         raise UnreachableError("prometheus-answer", message, reason, self._suggest())
@@ -155,7 +155,8 @@ class Prometheus:
         texts = dict.fromkeys(flatten(str(warning)) for warning in warnings)
         if reasons := [text for text in texts if not text.startswith(NOTICE)]:
             message = f"{self.access.url} answered only in part."
-            raise MissingDataError("prometheus-partial", message, "; ".join(reasons))
+            hint = Command("curl", "-sS", f"{self.access.url}/api/v1/stores")
+            raise MissingDataError("prometheus-partial", message, "; ".join(reasons), hint)
 
     def _suggest(self) -> Command:
         return Command("curl", "-sS", f"{self.access.url}/api/v1/status/buildinfo")

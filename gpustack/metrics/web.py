@@ -7,7 +7,7 @@ from typing import Any
 
 import urllib3
 
-from gpustack.command import quote_word
+from gpustack.command import Command, quote_word
 from gpustack.errors import InputError, UnreachableError
 from gpustack.metrics.deadline import POOLS
 
@@ -84,7 +84,8 @@ class Web:
                 return answer.status, read_content(answer, deadline)
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
             message = f"{self.access.url} did not answer."
-            raise UnreachableError("prometheus-unreachable", message, extract_reason(error)) from None
+            hint = Command("curl", "-sS", "-m", "10", self.access.url)
+            raise UnreachableError("prometheus-unreachable", message, extract_reason(error), hint) from None
 
 
 def build_authorization(access: Access) -> dict[str, str]:
