@@ -83,6 +83,17 @@ EXPECTATIONS = {
 }
 
 
+def order_lines(text: str, order: str) -> str:
+    """Order the lines of a page: `types` before `helps`, or all of them behind the `rows`."""
+    lines = text.splitlines(keepends=True)
+    kinds = {
+        "types": [line for line in lines if line.startswith("# TYPE")],
+        "helps": [line for line in lines if line.startswith("# HELP")],
+        "rows": [line for line in lines if not line.startswith("#")],
+    }
+    return "".join(line for kind in order.split() for line in kinds[kind])
+
+
 def judge_page(text: str, later: str | None = None) -> Contract:
     return judge_exporter("", parse_page(text), None if later is None else parse_page(later), 40)
 
@@ -93,6 +104,23 @@ def list_names(contract: Contract, outcome: str) -> dict[str, tuple[str, ...]]:
 
 def test_every_recorded_page_is_judged() -> None:
     assert {path.stem for path in PAGES.glob("*.prom")} == set(EXPECTATIONS)
+
+
+@pytest.mark.parametrize("order", ["types helps rows", "helps types rows", "types rows helps"])
+@pytest.mark.parametrize("name", EXPECTATIONS)
+def test_types_that_stand_before_all_samples_are_read(name: str, order: str) -> None:
+    text = read_page(name)
+    page, ordered_page = parse_page(text), parse_page(order_lines(text, order))
+    assert {family.name: family for family in ordered_page.families} == {
+        family.name: family for family in page.families
+    }
+    assert (len(ordered_page.refused_rows), ordered_page.late_types) == (len(page.refused_rows), ())
+
+
+@pytest.mark.parametrize("name", EXPECTATIONS)
+def test_types_behind_the_samples_are_late(name: str) -> None:
+    types = [family for family in parse_page(read_page(name)).families if family.kind != "unknown"]
+    assert len(parse_page(order_lines(read_page(name), "rows helps types")).late_types) >= len(types) > 0
 
 
 @pytest.mark.parametrize("name", EXPECTATIONS)
