@@ -24,6 +24,17 @@ Outcome = Literal["passed", "failed", "skipped", "unknown"]
 OUTCOMES: Mapping[str, Outcome] = {"Pass": "passed", "Fail": "failed", "Skip": "skipped"}
 SEVERITIES = {0: "none", 1: "monitor", 2: "isolate", 3: "unknown", 4: "triage", 5: "config", 6: "reset"}
 """Advice of DCGM by severity: dcgmlib/dcgm_errors.h, dcgmErrorSeverity_enum."""
+CATEGORIES = dict(
+    enumerate(
+        (
+            "no category", "performance threshold", "performance violation", "software configuration",
+            "software library", "software Xid", "software CUDA", "software EUD", "software", "hardware thermal",
+            "hardware memory", "hardware NVLink", "hardware NVSwitch", "hardware PCIe", "hardware power", "hardware",
+            "internal",
+        )
+    )
+)  # fmt: skip
+"""Categories of errors of DCGM by number: dcgmlib/dcgm_errors.h, dcgmErrorCategory_enum."""
 READ = (0, NVVS_ERROR, NVVS_ISOLATE_ERROR)
 """Return codes with results: all tests passed, a test failed, and a test failed so that the GPU is to be isolated."""
 TIMES = {1: 120.0, 2: 900.0, 3: 3600.0, 4: 10800.0}
@@ -34,7 +45,7 @@ NVIDIA's documentation (1 to 2 hours for 4)."""
 @dataclass(frozen=True)
 class Verdict:
     """Hold the outcome of one test. `entity` is `GPU 0`, or empty for the whole node; `reasons` are DCGM's words, each
-    with its advice."""
+    with its category and advice. Those of a passed test are its warnings."""
 
     node: str
     category: str
@@ -152,9 +163,11 @@ def parse_test(node: str, category: str, test: Mapping[str, Any]) -> Iterator[Ve
 def parse_verdict(node: str, category: str, test: str, entity: str, result: Mapping[str, Any]) -> Verdict:
     outcome = OUTCOMES.get(result["status"], "unknown")
     warnings = (f"{warning['warning'].strip()} ({format_advice(warning)})" for warning in result.get("warnings", ()))
-    reasons = (*warnings, *map(str, result.get("info", ()))) if outcome != "passed" else ()
-    return Verdict(node, category, test, entity, outcome, tuple(reasons))
+    info = map(str, result.get("info", ())) if outcome != "passed" else ()
+    return Verdict(node, category, test, entity, outcome, (*warnings, *info))
 
 
 def format_advice(warning: Mapping[str, Any]) -> str:
-    return f"error {warning['error_id']}, {SEVERITIES.get(warning['error_severity'], 'unknown')}"
+    severity = SEVERITIES.get(warning["error_severity"], "unknown")
+    category = CATEGORIES.get(warning.get("error_category", -1), "unknown category")
+    return f"error {warning['error_id']}, {category}, {severity}"

@@ -20,8 +20,9 @@ HEADINGS = ("NODE", "TEST", "ON", "OUTCOME", "WHY")
 
 
 def render_human(console: Terminal, diagnostic: Diagnostic, *, verbose: bool = False, evidence: str = "") -> None:
-    """Print the results of a diagnostic. Tests that passed are counted; with `verbose` they are listed."""
-    verdicts = [verdict for verdict in diagnostic.verdicts if verbose or verdict.outcome != "passed"]
+    """Print the results of a diagnostic. Tests that passed are counted; with `verbose`, or with warnings, they are
+    listed."""
+    verdicts = [verdict for verdict in diagnostic.verdicts if verbose or verdict.outcome != "passed" or verdict.reasons]
     if verdicts:
         console.print(draw_table(console, HEADINGS, map(format_cells, verdicts)))
     for node, version in diagnostic.versions.items():

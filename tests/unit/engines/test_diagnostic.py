@@ -1,5 +1,6 @@
 """The diagnostic: a skipped test has not passed, a warning is a failure, and what did not run is unknown."""
 
+import io
 from dataclasses import replace
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from gpustack.engines.call import Reply
 from gpustack.engines.diagnostic import Diagnostic, add_losses, judge_level
 from gpustack.engines.engine import compare_offers
+from gpustack.report.gpus.diagnostic import render_human
+from gpustack.report.terminal import Terminal
 from tests.worlds.programs.engines import (
     ENGINES,
     FIRST,
@@ -42,8 +45,30 @@ def test_a_test_failed_on_one_gpu(status: int) -> None:
         ("GPU 0", "passed"),
         ("GPU 1", "failed"),
     ]
-    assert judgement.verdicts[1].reasons == ("GPU 1 has a pending row remap. (error 87, reset)",)
+    assert judgement.verdicts[1].reasons == ("GPU 1 has a pending row remap. (error 87, hardware memory, reset)",)
     assert judgement.exit_status == 1
+
+
+def test_a_passed_test_keeps_its_warnings_with_their_category() -> None:
+    output = render_diagnostic(build_software_test(build_result(0, "Pass", BROKEN_GPU), build_result(1, "Pass")))
+    judgement = judge_output(output)
+    assert [verdict.reasons for verdict in judgement.verdicts] == [
+        ("GPU 1 has a pending row remap. (error 87, hardware memory, reset)",),
+        (),
+    ]
+    assert judgement.exit_status == 0
+    stdout = io.StringIO()
+    render_human(Terminal(stdout, width=160), judgement)
+    assert "Deployment: software" in stdout.getvalue()
+    assert "(error 87, hardware memory, reset)" in stdout.getvalue()
+    assert "GPU 1 " not in stdout.getvalue().replace("GPU 1 has", "")
+
+
+@pytest.mark.parametrize(("number", "category"), [("10", "hardware memory"), ("17", "unknown"), ("-1", "unknown")])
+def test_a_category_that_dcgm_added_is_unknown(number: str, category: str) -> None:
+    result = render_diagnostic(build_software_test(build_result(0, "Fail", BROKEN_GPU), status="Fail"))
+    (verdict,) = judge_output(result.replace('"error_category": 10', f'"error_category": {number}'), -30).verdicts
+    assert f"(error 87, {category}" in verdict.reasons[0]
 
 
 def test_what_is_of_no_gpu_is_of_the_node() -> None:

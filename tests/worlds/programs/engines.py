@@ -147,7 +147,7 @@ def build_result(gpu: int, status: str, *warnings: tuple[str, int, int]) -> dict
     """Diag.cpp, HelperJsonAddResult: words, error_id and error_severity of each warning."""
     result = {"entity_group": "GPU", "entity_group_id": 1, "entity_id": gpu, "status": status}
     written_warnings = [
-        {"error_category": 7, "error_id": id, "error_severity": severity, "warning": text}
+        {"error_category": 10, "error_id": id, "error_severity": severity, "warning": text}
         for text, id, severity in warnings
     ]
     return {**result, "warnings": written_warnings} if written_warnings else result
