@@ -49,7 +49,7 @@ ERROR_RULES = {
 LIST_EXAMPLE = re.compile(r"\bas (\[[^]]+\])")
 MAPPING_EXAMPLE = re.compile(r"\b(?:as|such as) ({[^}]+})")
 TEXT_EXAMPLE = re.compile(r"\bsuch as ([\w./:@-]*\w)")
-SHOWN = re.compile(r"\bas \S|'|true or false|\bone of\b|no key of this name")
+CONCRETE_RULE = re.compile(r"\bas \S|'|true or false|\bone of\b|no key of this name")
 """Rules that have an example, or all words that are allowed."""
 
 
@@ -150,10 +150,10 @@ def extract_path(entry: Mapping[str, Any]) -> list[str]:
 def describe_rule(entry: Mapping[str, Any], model: type[BaseModel], path: Sequence[str]) -> str:
     """Describe what is allowed at a path, with an example."""
     rule, field = describe_allowed(entry, model, path), find_field(model, path)
-    if SHOWN.search(rule) or not (example := find_example(rule, field, path)):
+    if CONCRETE_RULE.search(rule) or not (example := find_example(rule, field, path)):
         return rule
-    kind, aside, rest = rule.partition(" (")
-    return f"{kind}{',' if entry['type'] in (*BOUNDS, 'value_error') else ''} such as {example}{aside}{rest}"
+    kind, separator, rest = rule.partition(" (")
+    return f"{kind}{',' if entry['type'] in (*BOUNDS, 'value_error') else ''} such as {example}{separator}{rest}"
 
 
 def find_example(rule: str, field: FieldInfo | None, path: Sequence[str]) -> str:

@@ -33,7 +33,7 @@ def uncordon(
     from gpustack.probes.kubernetes.node_records import NODE_RECORDS
     from gpustack.remediation.node_return import RETURN_PROBES, refuse_unproven_node
 
-    options = [word for word, given in (("--foreign", foreign), ("--unproven", unproven)) if given]
+    options = [word for word, is_set in (("--foreign", foreign), ("--unproven", unproven)) if is_set]
     words = ["node", "uncordon", node, *options]
     snapshot = gather_node(hosts, node, session.report, RETURN_PROBES)
 
