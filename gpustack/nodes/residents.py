@@ -44,8 +44,8 @@ def judge_resident(spec: Spec, pod: NodePod, budgets: Iterable[Budget], *, agree
         return Resident(pod, "stays", reason)
     loss = "" if pod.leaves else describe_loss(pod)
     if loss and is_grafana(spec, pod):
-        loss, agreed = GRAFANA_LOSS, True
-    if loss and not agreed:
+        loss = GRAFANA_LOSS
+    elif loss and not agreed:
         return Resident(pod, "refused", loss)
     return Resident(pod, "leaves", loss, "" if pod.leaves else explain_refusal(pod, budgets))
 
