@@ -11,6 +11,7 @@ from gpustack.health.gpu_signs import list_signs
 from gpustack.health.host_signs import (
     describe_device,
     find_proof_signs,
+    find_recovery_signs,
     list_log_signs,
     select_lost_lines,
     shorten_bus,
@@ -120,7 +121,10 @@ def judge_gpus(
     lines = sources.hosts.xid_lines.get(node, ())
     for uuid, entry in silent.items():
         own_lines = select_lost_lines(entry.gpu, silent, present_gpus.values(), lines)
-        signs[uuid] = list_log_signs(own_lines, (), shared_xids)
+        signs[uuid] = [
+            *find_recovery_signs(entry.gpu, sources.hosts.recovery_actions.get(node, {})),
+            *list_log_signs(own_lines, (), shared_xids),
+        ]
     offer, is_shared = sources.find_offer(node), sources.sharing.get(node) in SHARING_STRATEGIES
     for uuid, own_signs in signs.items():
         if device := sources.hosts.devices.get(uuid):
@@ -143,7 +147,10 @@ def list_board_signs(gpu: Gpu, board: Sequence[Reading], sources: Sources, share
     signs = list_signs(board, has_instances=has_instances, shared_xids=shared_xids)
     lines = [line for line in sources.hosts.xid_lines.get(gpu.node, ()) if line.address == address]
     known_xids = set() if has_instances else {sign.xid for sign in signs if sign.xid}
-    asks_nothing = any(reading.field.name == ACTION and not reading.value for reading in board)
+    recovery_signs = list(find_recovery_signs(gpu, sources.hosts.recovery_actions.get(gpu.node, {})))
+    if not any(reading.field.name == ACTION and reading.value for reading in board):
+        signs += recovery_signs
+    asks_nothing = not recovery_signs and any(reading.field.name == ACTION and not reading.value for reading in board)
     return signs + list_log_signs(lines, known_xids, shared_xids, driver_asks_nothing=asks_nothing)
 
 

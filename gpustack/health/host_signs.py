@@ -1,12 +1,12 @@
-"""The signs of one GPU that hosts and the API have: Xids in the kernel log, the kubelet's word on its device, and the
-record of the last proof."""
+"""The signs of one GPU that hosts and the API have: Xids in the kernel log, the recovery action by nvidia-smi, the
+kubelet's word on its device, and the record of the last proof."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpustack.health.gpu_signs import describe_xid, limit_xid
-from gpustack.health.sign import Sign, find_rank
+from gpustack.health.sign import Sign, Verdict, find_rank
 from gpustack.metrics.gpus import Gpu
 from gpustack.vocabulary.xids import load_xids
 
@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 PROGRAM_SECONDS, LOG_SECONDS = 300, 86_400
 """The ages after which an Xid in the kernel log says nothing more: that of a program, and any other one."""
 GPU_PREFIX = "GPU-"
+NO_ACTION = "None"
+RECOVERY_VERDICTS: Mapping[str, Verdict] = {
+    "Reset": "reset", "Reboot": "reboot", "Drain P2P": "reset", "Drain and Reset": "reset",
+}  # fmt: skip
+"""Verdicts by the recovery action as nvidia-smi words it. Any other word is to be watched."""
 
 
 def shorten_bus(bus: str) -> str:
@@ -53,6 +58,15 @@ def is_recent(line: "XidLine") -> bool:
     xid = load_xids().get(line.code)
     limit = PROGRAM_SECONDS if xid is not None and xid.action == "RESTART_APP" else LOG_SECONDS
     return line.age is not None and line.age <= limit
+
+
+def find_recovery_signs(gpu: Gpu, actions: Mapping[str, str]) -> Iterator[Sign]:
+    """Find what the driver asks for by nvidia-smi. `actions` are those of the node by short PCI address. DCGM may not
+    have read its field of the same since the driver set it (NVIDIA/DCGM#263), and both are one source."""
+    action = actions.get(shorten_bus(gpu.bus), NO_ACTION)
+    if action != NO_ACTION:
+        verdict = RECOVERY_VERDICTS.get(action, "watch")
+        yield Sign("driver", verdict, f"the driver asks by nvidia-smi: {action}")
 
 
 def describe_device(device: "DeviceHealth") -> Sign:

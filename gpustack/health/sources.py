@@ -96,7 +96,7 @@ def read_sources(prometheus: Prometheus, hosts: HostSources = NO_HOSTS) -> Sourc
             raise
         readings = Readings((), (f"{error}",))
     doubts: list[str] = []
-    heard = query_newer(prometheus, HEARD_QUERY, "Which GPUs sent values within a day", doubts)
+    heard_series = query_newer(prometheus, HEARD_QUERY, "Which GPUs sent values within a day", doubts)
     unready = query_newer(prometheus, UNREADY_QUERY, "Which nodes are Ready, and so what kubelets offer,", doubts)
     return Sources(
         readings,
@@ -104,7 +104,8 @@ def read_sources(prometheus: Prometheus, hosts: HostSources = NO_HOSTS) -> Sourc
         list_nodes(prometheus.query_instant(CORDON_QUERY)),
         query_sharing(prometheus),
         tuple(
-            HeardGpu(*(series.labels.get(name, "") for name in ("node", "UUID", "modelName"))) for series in heard or ()
+            HeardGpu(*(series.labels.get(name, "") for name in ("node", "UUID", "modelName")))
+            for series in heard_series or ()
         ),
         time,
         hosts,

@@ -42,10 +42,10 @@ def find_open_records(node: NodeRecord) -> Iterator[str]:
         yield "a reboot by gpustack is under way, or was killed"
     if any(taint["key"] == TAINT for taint in node.taints):
         yield f"a reset of its GPUs is under way, or was killed: the taint {TAINT} is on the node"
-    acts, proven = parse_acts(node.remediation_record), parse_proven_gpus(node.proof_record)
+    acts, proof = parse_acts(node.remediation_record), parse_proven_gpus(node.proof_record)
     if acts is None:
         yield "its record of the acts of gpustack remediate cannot be read"
-    elif acts and not (proven and all(proven.proven_at > act.begun_at for act in acts)):
+    elif acts and not (proof and all(proof.proven_at > act.begun_at for act in acts)):
         last = max(acts, key=lambda act: act.begun_at)
         moment = f"{last.begun_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
         yield f"no proof of all its GPUs came after the {last.rung} by gpustack remediate or care at {moment}"
@@ -56,8 +56,8 @@ def find_unproven_boot(snapshot: Snapshot, node: NodeRecord) -> Iterator[str]:
     proof of MIG instances leaves no record on the node."""
     if classify_cordon(node) == "others" or any(resource.startswith(MIG) for resource in node.devices):
         return
-    proven = parse_proven_gpus(node.proof_record)
-    if not proven:
+    proof = parse_proven_gpus(node.proof_record)
+    if not proof:
         yield (
             "its record of a proof cannot be read"
             if node.proof_record
@@ -69,9 +69,9 @@ def find_unproven_boot(snapshot: Snapshot, node: NodeRecord) -> Iterator[str]:
     except FactUnavailable as error:
         yield f"when its host booted is unknown: {error}"
         return
-    if booted_at - proven.proven_at > timedelta(seconds=MARGIN_SECONDS):
+    if booted_at - proof.proven_at > timedelta(seconds=MARGIN_SECONDS):
         moment = f"{booted_at:%Y-%m-%d %H:%M} UTC"
-        yield f"its host booted at {moment}, after the last proof of all its GPUs at {proven.moment}"
+        yield f"its host booted at {moment}, after the last proof of all its GPUs at {proof.moment}"
 
 
 def read_boot(snapshot: Snapshot, name: str) -> datetime:

@@ -82,7 +82,12 @@ SAFE = [
     (
         "host-ufw-blocks-pods",
         ("--yes-to", "host-ufw-blocks-pods"),
-        {r"file /etc/ufw/": "rules", r"ip6?tables .*(ufw|gpustack)": "rules", r"file .*gpustack-firewall": "rules"},
+        {
+            r"file /etc/ufw/": "rules",
+            r"ip6?tables .*(ufw|gpustack)": "rules",
+            r"(file|symlink|unit-file) .*gpustack-firewall": "rules",
+            r"(file|nft table) .*(firewall-node-ports|gpustack[-_]node[-_]ports)": "NodePorts, which ufw leaves open",
+        },
     ),
 ]
 

@@ -105,6 +105,16 @@ def observe_compute_modes(view: View) -> Iterator[AbnormalState]:
         )
 
 
+def observe_recovery_actions(view: View) -> Iterator[AbnormalState]:
+    """List GPUs that the driver asks to recover. One that waits for a reset is busy for every program, while DCGM's
+    health checks may pass (NVIDIA/DCGM#263)."""
+    for address, action in view[GPU_SMI].recovery_actions.items():
+        if action != "None":
+            message = f"the driver's recovery action is {action}: until then the GPU may refuse every program"
+            command, subject = Command("gpustack", "gpu", "health"), f"GPU {address}"
+            yield AbnormalState("gpu-recovery-action", "broken", (view.location,), (subject,), message, command)
+
+
 def observe_memory(view: View) -> Iterator[AbnormalState]:
     """List GPUs with rows of memory to replace, as DCGM reports them: none suffers yet, and a reset is due."""
     for sample in view[ROW_REMAP]:
@@ -144,6 +154,7 @@ OBSERVERS = (
     ),
     Observer("gpu-tools", "nvidia-smi of hosts", observe_tool, (GPU_SMI, GPU_DEVICES), scope="host", yields=True),
     Observer("gpu-compute-modes", "Compute modes of GPUs", observe_compute_modes, (GPU_SMI,), scope="host"),
+    Observer("gpu-recovery-actions", "Recovery actions of GPUs", observe_recovery_actions, (GPU_SMI,), scope="host"),
     Observer(
         "gpu-memories",
         "Memory of GPUs",

@@ -48,6 +48,7 @@ Kind = Literal[
     "file-invalid",
     "gpu-compute-mode",
     "gpu-memory",
+    "gpu-recovery-action",
     "gpu-tool-failed",
     "gpu-xid",
     "gpus-differ",

@@ -5,8 +5,8 @@ A host without a display controller of NVIDIA's is asked nothing: it says so, an
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from gpustack.ask.message import shorten_message
@@ -29,6 +29,9 @@ ROWS = re.compile(
     r"([0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]), *(?P<pending>0|1|No|Yes), *(?P<failure>0|1|No|Yes)"
 )
 YES_VALUES = ("1", "Yes")
+RECOVERY_ROW = re.compile(
+    r"([0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]), *(?P<action>[A-Z][A-Za-z0-9 ]{1,40})"
+)
 WORDS = ("nouveau-loaded", "nouveau-blacklisted", "secure-boot", "key-enrolled", "uninstaller")
 VALUES = {"module", "library", "persistence"}
 OPTIONAL = {"key", "installer"}
@@ -69,7 +72,8 @@ class Smi:
     `rc` is -1 unless it ended; `hangs`: not even KILL ends it. `gpus` are the PCI addresses it shows; `message` is the
     first line that is not one of these. `rows`: GPUs with rows of memory to replace, each as `ADDRESS: pending` (until
     a reset) or `ADDRESS: failure` (no spare row is left); None where nvidia-smi does not report it. `modes` are the
-    compute modes of `gpus`, empty where nvidia-smi does not report them all.
+    compute modes of `gpus`, empty where nvidia-smi does not report them all. `recovery_actions` are the words of
+    nvidia-smi for what the driver asks for (`None`, `Reset`), by address; GPUs without one are absent.
     """
 
     state: Literal["absent", "hangs", "ended"]
@@ -78,6 +82,7 @@ class Smi:
     message: str = ""
     rows: tuple[str, ...] | None = None
     modes: tuple[str, ...] = ()
+    recovery_actions: Mapping[str, str] = field(default_factory=dict)
 
 
 def parse_gpu_driver(answer: Answer) -> GpuDriver:
@@ -127,15 +132,24 @@ def parse_smi(answer: Answer) -> Smi:
     word, _, rc = status_line.partition(" ")
     if word != "rc":
         raise ValueError(status_line[:80])
-    end = lines.index("rows") if "rows" in lines else len(lines)
-    output_lines, remapping_lines = [line.strip() for line in lines[:end]], lines[end + 1 :]
+    other_lines, recovery_lines = split_lines(lines, "recovery")
+    output_lines, remapping_lines = split_lines(other_lines, "rows")
     matches = [match for line in output_lines if (match := GPU_ROW.fullmatch(line))]
     gpus = tuple(match["address"].lower()[4:] for match in matches)
     modes = tuple(match["mode"] for match in matches if match["mode"] in COMPUTE_MODES)
     messages = [line for line in output_lines if not GPU_ROW.fullmatch(line)]
     message = shorten_message(messages[0]) if messages else ""
     all_modes = modes if len(modes) == len(gpus) else ()
-    return Smi("ended", parse_integer(rc), gpus, message, parse_rows(remapping_lines), all_modes)
+    recovery_matches = [match for line in recovery_lines if (match := RECOVERY_ROW.fullmatch(line))]
+    recovery_actions = {match[1].lower()[4:]: match["action"] for match in recovery_matches}
+    return Smi("ended", parse_integer(rc), gpus, message, parse_rows(remapping_lines), all_modes, recovery_actions)
+
+
+def split_lines(lines: Sequence[str], heading: str) -> tuple[list[str], list[str]]:
+    """Split lines, without blanks around them, at the line of a heading, which a recording may lack."""
+    stripped_lines = [line.strip() for line in lines]
+    end = stripped_lines.index(heading) if heading in stripped_lines else len(stripped_lines)
+    return stripped_lines[:end], stripped_lines[end + 1 :]
 
 
 def parse_rows(lines: Sequence[str]) -> tuple[str, ...] | None:

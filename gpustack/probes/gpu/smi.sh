@@ -22,5 +22,8 @@ case $rc in 124) echo hangs; exit 0 ;; 137) exit 124 ;; esac
 [ "$rc" != 0 ] || [ "$looks" -gt 175 ] || {
   echo rows
   ask --query-remapped-rows=gpu_bus_id,remapped_rows.pending,remapped_rows.failure
+  # Drivers before 565 do not know this field, and refuse each query that has it.
+  echo recovery
+  ask --query-gpu=pci.bus_id,gpu_recovery_action
 }
 printf 'rc %s\n' "$rc" 

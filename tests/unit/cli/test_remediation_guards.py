@@ -169,7 +169,7 @@ def test_circuit_breaker_refuses_after_two_failures_and_stops_no_return(node_api
     gpus.values = {}
     document = check("gpu1")
     assert (document["refusals"], document["next"]) == ([], "gpustack gpu diag --cordoned --node gpu1 -i hosts.yml")
-    assert CliRunner().invoke(app, ["node", "uncordon", "gpu1", "--yes", "-q"]).exit_code == 0
+    assert CliRunner().invoke(app, ["node", "uncordon", "gpu1", "--yes", "-q", "--unproven"]).exit_code == 0
 
 
 def test_circuit_breaker_counts_no_drain_whose_jobs_went_on(node_api: NodeApi) -> None:

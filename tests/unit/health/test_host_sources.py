@@ -196,7 +196,7 @@ def test_a_swapped_gpu_is_no_second_source() -> None:
 def test_without_hosts_the_missing_sources_are_named() -> None:
     health = judge(*build_gpus(), offers=offer_gpus(1), hosts=NO_HOSTS)
     assert list_verdicts(health) == ["ok"]
-    assert "No host was asked: kernel logs, the health of devices by the kubelets" in render_text(health)
+    assert "No host was asked: kernel logs, nvidia-smi, the health of devices by kubelets" in render_text(health)
 
 
 def build_snapshot(
@@ -253,6 +253,7 @@ def test_each_source_that_is_missing_is_a_doubt() -> None:
     hosts = read_host_sources(replace(snapshot, answers=answers))
     assert [doubt.partition(":")[0] for doubt in hosts.doubts] == [
         "The kernel log is missing of k2",
+        "nvidia-smi gave no answer on k2",
         "The health of devices by the kubelets is missing",
         "The record of proven GPUs is missing",
     ]

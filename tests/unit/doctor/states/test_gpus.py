@@ -17,6 +17,7 @@ from tests.unit.doctor.states.objects import (
     read_items,
     render,
 )
+from tests.worlds.snapshots.answers import read_case
 
 INSTANCES = "nvidia.com/mig-1g.10gb"
 
@@ -74,6 +75,16 @@ def test_a_host_with_fewer_gpus_than_its_siblings_is_a_note(
     assert [state.locations for state in states] == hosts
     assert all(state.severity == "note" for state in states)
     assert all(state.message == "7 on the PCI bus; 2 hosts of the same model have 8" for state in states)
+
+
+def test_a_gpu_that_the_driver_asks_to_reset_is_broken() -> None:
+    healthy = build_healthy()
+    host = healthy.inventory.hosts[0].name
+    answer = replace(read_case("gpu.smi", "recovery-reset"), location=host)
+    snapshot = replace(healthy, answers={**healthy.answers, ("gpu.smi", host): answer})
+    (state,) = (state for state in observe_all(OBSERVERS, snapshot)[0] if state.kind == "gpu-recovery-action")
+    assert (state.severity, state.subjects, state.locations) == ("broken", ("GPU 0000:00:07.0",), (host,))
+    assert "recovery action is Reset" in state.message
 
 
 @pytest.mark.parametrize(
