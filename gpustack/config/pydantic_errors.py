@@ -73,7 +73,7 @@ EXAMPLES = {
     "ingress_class": "nginx",
     "host": "grafana.example.com",
     "prometheus_node_port": "30090",
-    "external_labels": "{cluster: lab1}",
+    "external_labels": "{site: lab1}",
     "kubernetes.version": "1.36.4",
     "containerd.version": "2.3",
     "driver.version": "595.91.07",

@@ -11,14 +11,13 @@ from gpustack_lab import lab
 from tests.lab.witness import wait_until
 
 PAUSE = f"registry.k8s.io/pause:{read_version_set(KNOWN_SETS[-1]).components['pause']}"
+ADMIN = ("--kubeconfig", "/etc/kubernetes/admin.conf")
 SERVICE = "/api/v1/namespaces/monitoring/services/http:monitoring-{}:http-web/proxy"
 
 
 def run_kubectl(running_lab: lab.Lab, *words: str, text: str = "") -> str:
     """Run kubectl, which has to succeed, and return its output."""
-    process = running_lab.exec(
-        "host1", ["sudo", "kubectl", "--kubeconfig", "/etc/kubernetes/admin.conf", *words], text=text, limit=120
-    )
+    process = running_lab.exec("host1", ["sudo", "kubectl", *ADMIN, *words], text=text, limit=120)
     assert process.returncode == 0, (words, process.stdout, process.stderr)
     return process.stdout
 
@@ -73,7 +72,9 @@ def move_prometheus(running_lab: lab.Lab, source: str, target: str) -> None:
 
 
 def read_target_health(running_lab: lab.Lab) -> set[str]:
-    """Read the states of all targets: `up`, `down`, and `unknown` before the first scrape."""
+    """Read the states of all targets: `up`, `down`, and `unknown` before the first scrape. The Service has no endpoint
+    for a moment after the pod is ready; then there is no state."""
     path = f"{SERVICE.format('prometheus')}/api/v1/targets?state=active"
-    targets = json.loads(run_kubectl(running_lab, "get", "--raw", path))["data"]["activeTargets"]
+    process = running_lab.exec("host1", ["sudo", "kubectl", *ADMIN, "get", "--raw", path], limit=120)
+    targets = json.loads(process.stdout)["data"]["activeTargets"] if process.returncode == 0 else []
     return {target["health"] for target in targets}

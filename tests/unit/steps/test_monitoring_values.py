@@ -59,7 +59,9 @@ def test_external_labels_are_added_to_that_of_the_cluster() -> None:
     for name in ("cluster", "prometheus", "prometheus_replica", "a-b", "1a", ""):
         (complaint,) = list_complaints({"monitoring": {"external_labels": {name: "x"}}})
         assert complaint.key == "gpustack.monitoring.external_labels"
-        assert complaint.rule == "names of letters, digits and _, other than cluster, prometheus, prometheus_replica"
+        assert complaint.rule == (
+            "names of letters, digits and _, other than cluster, prometheus, prometheus_replica, such as {site: lab1}"
+        )
 
 
 def test_prometheus_gets_a_node_port_of_its_own() -> None:
