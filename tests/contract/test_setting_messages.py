@@ -21,7 +21,7 @@ FOREIGN = re.compile(
     r"pattern|pydantic)\b"
 )
 # A field of this name and texts that are expressions themselves.
-OWN_WORDS = {"gpu.metrics.relabelings.0.regex", "gpu.metrics.relabelings.0"}
+OWN_WORDS = {f"gpu.metrics.relabelings.0{name}" for name in ("", ".regex", ".replacement")}
 WRONG_VALUES: tuple[Any, ...] = (
     None, "", " ", "a b", "É", "x\n", "^", "[", "9" * 400, "1.2.3.4.5", "10.0.0.0", "10.0.0.1/8", "::1", "fd00::/8",
     "{{ x }}", 0, -1, 1.5, 10**400, float("nan"), float("inf"), True, False, date(2026, 1, 2),

@@ -70,7 +70,7 @@ class Relabeling(Section):
     target_label: Annotated[LabelName | None, Field(description="label that replace sets", examples=["workload"])] = (
         None
     )
-    replacement: Annotated[str, Field(description="value that replace sets", examples=["team-a"])] = "$1"
+    replacement: Annotated[str, Field(description="value that replace sets", examples=["$1"])] = "$1"
 
     @model_validator(mode="after")
     def validate_action(self) -> Self:
