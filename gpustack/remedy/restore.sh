@@ -116,6 +116,17 @@ reload_readers() {
     ufw reload >/dev/null || :
     printf 'did\treloaded ufw\n'
   fi
+  for name in metrics node-ports; do remove_table "$name"; done
+}
+
+# A table outlives the unit that loads it. Where the fix brought what loads it, the table is the fix's, too.
+remove_table() {
+  loader=/usr/local/lib/gpustack/firewall-$1
+  grep -qx "$loader" "$AT/restored" && [ ! -e "$ROOT$loader" ] || return 0
+  table=gpustack_$(printf '%s' "$1" | tr - _)
+  nft list table inet "$table" >/dev/null 2>&1 || return 0
+  nft delete table inet "$table"
+  printf 'did\tremoved nft table inet %s\n' "$table"
 }
 
 restart() {

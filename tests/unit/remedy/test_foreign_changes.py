@@ -207,3 +207,32 @@ def test_a_unit_that_the_fix_brought_is_stopped_and_disabled_before_its_file_goe
     assert calls[:2] == [f"systemctl stop {unit}", f"systemctl --quiet disable {unit}"]
     assert calls[2].startswith("rm ")
     assert not (host.root / f"etc/systemd/system/{unit}.service").exists()
+
+
+@pytest.mark.parametrize("loader_before", [None, "#!/bin/sh\n"])
+def test_a_table_of_packets_goes_where_the_fix_brought_what_loads_it(
+    host: ScratchHost, copies: Copies, loader_before: str | None
+) -> None:
+    """The kernel keeps a table when the unit that loaded it stops."""
+    loader, table = "usr/local/lib/gpustack/firewall-node-ports", host.folder / "tables"
+    host.give_tool(
+        "nft",
+        """#!/bin/sh
+echo "nft $*" >>"$ROOT/../calls"
+case $1 in
+  list) grep -qx "$3 $4" "$ROOT/../tables" ;;
+  delete) : >"$ROOT/../tables" ;;
+esac
+""",
+    )
+    if loader_before:
+        host.write(loader, loader_before, 0o755)
+
+    def change_files() -> None:
+        host.write(loader, "#!/bin/sh\n# other sources\n", 0o755)
+        table.write_text("inet gpustack_node_ports\n")
+
+    make_fix(copies, change_files, fault="host-ufw-blocks-pods", scope=Scope(declare_resources("firewall")))
+    rollback = take_back(copies)
+    assert bool(table.read_text()) == bool(loader_before)
+    assert ("h1: removed nft table inet gpustack_node_ports" in rollback.actions) == (not loader_before)
