@@ -16,7 +16,10 @@ from gpustack.probes.kubelet.kubelet import HEALTH
 from gpustack.probes.kubernetes.cluster_leftovers import LEFTOVERS
 from gpustack.probes.kubernetes.nodes import NODES, READYZ
 from gpustack.probes.kubernetes.pod_states import SYSTEM_PODS, PodState
-from gpustack.probes.kubernetes.proxy_error import PROXY_ERROR
+from gpustack.probes.kubernetes.proxy_error import PROXY_ERROR, ProxyError
+
+LONGEST_PAUSE_S = 300
+"""The longest pause between two attempts: the kubelet's back-off of a container that ends."""
 
 
 @check("kube-proxy-down", PROXY, LEFTOVERS, FILES, HEALTH, READYZ, PROXY_SET, NODES, IDENTITY, SYSTEM_PODS, PROXY_ERROR)
@@ -45,17 +48,23 @@ def judge_silence(view: View, silence: str) -> Result:
         return Result(subject, expected, silence, certain=False)
     pods = [pod for pod in list_own_node_entries(view, SYSTEM_PODS) if pod.labels.get("k8s-app") == "kube-proxy"]
     problems = list(filter(None, map(describe_pod, pods))) if pods else ["no pod of it on this node"]
-    last_error = view[PROXY_ERROR] if pods else ""
-    if not problems and not last_error:
+    last_error = view[PROXY_ERROR] if pods else None
+    if not problems and (last_error is None or is_over(last_error)):
         return Result(subject, expected, silence)
     reasons = Command("kubectl", "-n", "kube-system", "describe", "pods,daemonset", "-l", "k8s-app=kube-proxy")
     return Result(
         subject,
         expected,
-        "; ".join(filter(None, (silence, *problems, last_error))),
+        "; ".join(filter(None, (silence, *problems, last_error.message if last_error else ""))),
         person=Prose("no restart corrects what ends or is missing by itself: {} and its log name the reason", reasons),
         certain=False,
     )
+
+
+def is_over(error: ProxyError) -> bool:
+    """Tell whether a program that runs would have logged the error again. kube-proxy logs at each start that its
+    configuration has no nodePortAddresses (kubernetes/kubernetes cmd/kube-proxy/app/server.go)."""
+    return error.seconds_ago is not None and error.seconds_ago > LONGEST_PAUSE_S
 
 
 def describe_pod(pod: PodState) -> str:

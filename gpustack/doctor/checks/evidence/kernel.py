@@ -17,6 +17,7 @@ from gpustack.probes.kernel.boot import BOOT
 from gpustack.probes.kubelet.start import START
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.kubernetes.pods import SANDBOX_FAILURES, STARTING_PODS
+from gpustack.probes.kubernetes.proxy_error import PROXY_ERROR
 from gpustack.probes.packages.software import PACKAGES
 from gpustack.steps.own_node import find_node
 
@@ -33,6 +34,13 @@ def kubelet_refuses_cgroups(view: View) -> Result:
     """Judge the last error of the kubelet by its words for cgroup v1 (kubernetes/kubernetes pkg/kubelet/kubelet.go)."""
     start = view[START]
     return judge_words("last error of the kubelet", start.message if start else "", "cgroup v1")
+
+
+@check("host-inotify-exhausted -> kube-proxy-down", PROXY_ERROR)
+def proxy_gets_no_watch(view: View) -> Result:
+    """Judge the last error of kube-proxy by the kernel's word for a refused inotify instance (inotify_init(2))."""
+    error = view[PROXY_ERROR]
+    return judge_words("last error of kube-proxy", error.message if error else "", "too many open files")
 
 
 @check("host-hostname-invalid -> st-kubelet-down", START, HOSTNAME)

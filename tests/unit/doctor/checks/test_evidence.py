@@ -112,6 +112,9 @@ EVIDENCE: dict[str, tuple[tuple[Answer, ...], tuple[Answer, ...]]] = {
         (read_case("pods.starting", "time-out", ('"k2"', '"k1"')),),
         (read_case("pods.starting", "failing", ('"k2"', '"k1"')),),
     ),
+    "host-inotify-exhausted -> kube-proxy-down": (
+        (read_case("kube-proxy.last-error", "inotify"),), (read_case("kube-proxy.last-error", "conntrack"),),
+    ),
     "host-iptables-legacy-nft-mix -> st-service-ip-broken": ((change("kube-proxy.host", *BOTH_BACKENDS),), ()),
     "host-iptables-legacy-nft-mix -> st-dns-broken": ((change("kube-proxy.host", *BOTH_BACKENDS),), ()),
     "host-networkmanager-owns-cni -> st-pod-net-broken": ((read_case("network.bridge", "none"),), ()),

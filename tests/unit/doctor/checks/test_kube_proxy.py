@@ -77,10 +77,12 @@ def make_pods(case: str) -> Answer:
     ("health", "nft", "pods", "error", "certain", "end"),
     [
         (7, "2 15 105", "two-hosts", "usual", True, "not listening"),
+        (7, "2 15 105", "two-hosts", "none", True, "not listening"),
+        (7, "2 15 105", "two-hosts", "without-time", False, 'nodeport-addresses primary`"'),
         (0, "2 0 90", "conntrack", "conntrack", True, "no rule in KUBE-SERVICES"),
         (7, "2 15 105", "conntrack", "conntrack", False, 'nf_conntrack_max: permission denied"'),
         (7, "2 0 90", "conntrack", "conntrack", False, 'nf_conntrack_max: permission denied"'),
-        (7, "2 15 105", "conntrack", "usual", False, "ended with exit code 1 (Error), 7 restarts"),
+        (7, "2 15 105", "conntrack", "none", False, "ended with exit code 1 (Error), 7 restarts"),
         (7, "2 15 105", "two-hosts", "wrong-api-address", False, 'i/o timeout" logger="UnhandledError"'),
         (7, "2 15 105", "none", "usual", False, "no pod of it on this node"),
     ],
