@@ -76,6 +76,7 @@ def complete_metric(context: typer.Context, incomplete: str) -> list[str]:
     "gpustack explain metric SM_ACTIVE      # a metric of DCGM, by any of its names",
     "gpustack explain xid 79                # an error code of NVIDIA's driver",
     "gpustack explain gpu driver            # list the pages with these words",
+    "gpustack explain ErrImagePull          # the faults with this word or message",
     "gpustack explain doctor                # a command",
     "gpustack explain docs/limits.md        # a document",
     "gpustack explain --list checks         # list the pages of one kind",
@@ -107,7 +108,8 @@ def explain(
 ) -> None:
     """Print the page of a step, check, fault, class, alert, error, setting, command, metric, Xid, probe or document.
 
-    Other words list all pages that have them in their name or title, or else the documents that have them in a line.
+    Other words list all pages that have them in their name or title, or else in a message, and the documents that have
+    them in a line. An error message, in quotes, lists the faults that cause it.
     Without NAME, all pages are listed."""
     from gpustack.report.explain import gpu
 

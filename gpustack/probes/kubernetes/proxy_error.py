@@ -25,8 +25,8 @@ def parse_last_error(answer: Answer) -> ProxyError | None:
     if not lines or not CRI.match(lines[0]):
         return None
     logged_at = parse_optional_time(lines[0].partition(" ")[0])
-    now = parse_optional_time(lines[1]) if len(lines) > 1 else None
-    seconds_ago = (now - logged_at).total_seconds() if now and logged_at else None
+    current_time = parse_optional_time(lines[1]) if len(lines) > 1 else None
+    seconds_ago = (current_time - logged_at).total_seconds() if current_time and logged_at else None
     return ProxyError(shorten_message(strip_prefix(lines[0])), seconds_ago)
 
 

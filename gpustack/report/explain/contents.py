@@ -12,6 +12,7 @@ from gpustack.report.explain.classes import list_classes, render_class
 from gpustack.report.explain.documents import find_lines, list_chapters, list_documents
 from gpustack.report.explain.faults import list_faults, list_states
 from gpustack.report.explain.gpu import METRIC, XID, explain_metric, explain_xid, find_kinds
+from gpustack.report.explain.messages import find_messages
 from gpustack.report.explain.pages import (
     extract_summary,
     find_checks,
@@ -27,6 +28,7 @@ from gpustack.vocabulary.fields import extract_sentence, load_fields
 from gpustack.vocabulary.xids import load_xids
 
 EXIT_CODES = "exit-codes"
+EXIT_CODE = re.compile(r"exit[ -](?:code|status)? ?(\d{1,3})")
 SENTENCE_END = re.compile(r"\.(?: |$)")
 READERS = {METRIC: explain_metric, XID: explain_xid}
 NUMBERED_KINDS = {"metrics": METRIC, "xids": XID}
@@ -88,13 +90,13 @@ def render_list(kind: str) -> str:
 
 def explain_topic(*words: str) -> str:
     """Return the page with this name or number, or a list of the pages that have all the words: in their name or title,
-    or else of the documents that have them in a line.
+    or else in a message, and of the documents that have them in a line.
 
     Raise UsageError with the nearest spelling where there is no such page.
     """
     topic = " ".join(words)
-    if topic == EXIT_CODES:
-        return "".join(f"  {status:3}  {status.meaning}\n" for status in sorted(ExitStatus))
+    if statuses := find_statuses(topic):
+        return "".join(f"  {status:3}  {status.meaning}\n" for status in statuses)
     if page := find_page(topic):
         return page
     if topic in list_classes():
@@ -105,7 +107,7 @@ def explain_topic(*words: str) -> str:
         return "\n".join(render_setting(topic, setting))
     if topic in list_probe_commands():
         return "\n".join(render_probe(topic))
-    if entries := find_entries(words) or find_lines(words):
+    if entries := find_entries(words) or [*find_messages(words), *find_lines(words)]:
         return "".join(f"{format_page_entry(name, title)}\n" for name, title in entries)
     names = [name for entries in list_sections().values() for name in entries]
     names += [*(alert.name for alert in read_alerts().values()), *list_probe_commands()]
@@ -114,6 +116,14 @@ def explain_topic(*words: str) -> str:
     name = matches[0] if matches else find_nearest(topic, names)
     hint = Command("gpustack", "explain", *([name] if name else []))
     raise UsageError("unknown-page", f"There is no page {topic}.", reason, hint)
+
+
+def find_statuses(topic: str) -> list[ExitStatus]:
+    """Find the exit statuses that a topic names: all of them, one by its number, or none."""
+    if topic == EXIT_CODES:
+        return sorted(ExitStatus)
+    match = EXIT_CODE.fullmatch(topic)
+    return [status for status in ExitStatus if match and status == int(match[1])]
 
 
 def find_entries(words: Sequence[str]) -> list[tuple[str, str]]:
