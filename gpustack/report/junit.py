@@ -105,6 +105,10 @@ def add_result(element: Element, tag: str, message: str, kind: str = "", text: s
     result.text = text or None
 
 
+def add_output(element: Element, text: str) -> None:
+    SubElement(element, "system-out").text = text
+
+
 def format_evidence(entry: Evidence) -> str:
     # Answers are cleaned one by one, since an escape sequence without an end would take the next answer along.
     output = clean_text(entry.answer.missing_reason or f"{entry.answer.stdout}{entry.answer.stderr}").rstrip()

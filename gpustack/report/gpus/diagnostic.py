@@ -9,7 +9,7 @@ from gpustack.engines.diagnostic import Diagnostic, Outcome, Verdict
 from gpustack.events import format_count
 from gpustack.report.document import render_result
 from gpustack.report.gpus.engines import UnreadNodes, print_unread_nodes
-from gpustack.report.junit import add_result, build_entry, build_suite, render_junit_document
+from gpustack.report.junit import add_output, add_result, build_entry, build_suite, render_junit_document
 from gpustack.report.renderings import DIAGNOSTIC
 from gpustack.report.schema import Document, Seconds, Shape, TextOrNull, take
 from gpustack.report.table import draw_table
@@ -83,7 +83,8 @@ def render_json(diagnostic: Diagnostic, *, inventory: Inventory | None = None, e
 
 
 def render_junit(diagnostic: Diagnostic, *, inventory: Inventory | None = None) -> str:
-    """Render a suite for each node. An unknown result is an error, a skipped test is skipped."""
+    """Render a suite for each node. An unknown result is an error, a skipped test is skipped, and the warnings of a
+    passed test are its output."""
     suites = []
     for node in dict.fromkeys([*diagnostic.versions, *diagnostic.unread]):
         entries = []
@@ -92,6 +93,8 @@ def render_junit(diagnostic: Diagnostic, *, inventory: Inventory | None = None) 
             tags = {"failed": "failure", "skipped": "skipped", "unknown": "error"}
             if tag := tags.get(verdict.outcome):
                 add_result(entry, tag, "; ".join(verdict.reasons), verdict.outcome)
+            elif verdict.reasons:
+                add_output(entry, "\n".join(verdict.reasons))
             entries.append(entry)
         if reason := diagnostic.unread.get(node) or ("no test passed" if node in diagnostic.unproven_nodes else ""):
             entry = build_entry("diag", node, 0.0)

@@ -2,13 +2,14 @@
 
 import io
 from dataclasses import replace
+from xml.etree.ElementTree import fromstring
 
 import pytest
 
 from gpustack.engines.call import Reply
 from gpustack.engines.diagnostic import Diagnostic, add_losses, judge_level
 from gpustack.engines.engine import compare_offers
-from gpustack.report.gpus.diagnostic import render_human
+from gpustack.report.gpus.diagnostic import render_human, render_junit
 from gpustack.report.terminal import Terminal
 from tests.worlds.programs.engines import (
     ENGINES,
@@ -62,6 +63,11 @@ def test_a_passed_test_keeps_its_warnings_with_their_category() -> None:
     assert "Deployment: software" in stdout.getvalue()
     assert "(error 87, hardware memory, reset)" in stdout.getvalue()
     assert "GPU 1 " not in stdout.getvalue().replace("GPU 1 has", "")
+    case_with_warnings, other_case = fromstring(render_junit(judgement)).iter("testcase")
+    assert case_with_warnings.findtext("system-out") == (
+        "GPU 1 has a pending row remap. (error 87, hardware memory, reset)"
+    )
+    assert (len(case_with_warnings), len(other_case)) == (1, 0)
 
 
 @pytest.mark.parametrize(("number", "category"), [("10", "hardware memory"), ("17", "unknown"), ("-1", "unknown")])
