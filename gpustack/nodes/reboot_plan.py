@@ -14,10 +14,11 @@ from gpustack.nodes.gpu_jobs import find_gpu_jobs
 from gpustack.nodes.node_host import HOST_PROBES, read_node_records, require_node, require_node_name
 from gpustack.nodes.reboot_record import RebootRecord, parse_reboot_record
 from gpustack.nodes.residents import Resident
+from gpustack.probes.gpu.packages import GPU_KERNELS
 from gpustack.probes.host.boot_identity import BOOT_IDENTITY, BootIdentity
 from gpustack.probes.kubernetes.node_records import NODE_RECORDS, NodeRecord
 
-HOST_QUESTIONS = (*HOST_PROBES, NODE_RECORDS, BOOT_IDENTITY)
+HOST_QUESTIONS = (*HOST_PROBES, NODE_RECORDS, BOOT_IDENTITY, GPU_KERNELS)
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,17 @@ class RebootTarget:
     @property
     def node(self) -> NodeRecord:
         return self.drain.node
+
+    @property
+    def driverless_kernel(self) -> str:
+        """Return the kernel of the next boot where it has no module of the NVIDIA driver while the running kernel has
+        one; empty otherwise, and where the kernels are unknown."""
+        view = View(self.drain.snapshot, self.drain.host)
+        if not view.has_fact(GPU_KERNELS):
+            return ""
+        kernels = view[GPU_KERNELS]
+        lacks_module = kernels.next and kernels.running.module and not kernels.next.module
+        return kernels.next.release if kernels.next and lacks_module else ""
 
     @property
     def refusals(self) -> list[Resident]:

@@ -106,6 +106,11 @@ def explain_exclusion(target: RebootTarget) -> str:
         return target.unknown_reason
     if target.boot is None and target.record is None:
         return f"the boot of its host is unknown: {target.unknown_reason}"
+    if target.record is None and (kernel := target.driverless_kernel):
+        return (
+            f"its host boots the kernel {kernel} next, for which no module of the NVIDIA driver is built, so that the"
+            " node would have no GPUs; dkms status there tells more"
+        )
     host = target.drain.snapshot.inventory.by_name[target.drain.host]
     return "gpustack runs on its host, and would end with it" if host.connection == "local" else ""
 

@@ -1,6 +1,7 @@
 """`node reboot`: the order of nodes, what is skipped, what ends it, and what the same command continues."""
 
 import json
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -12,6 +13,7 @@ from gpustack.errors import GpustackError
 from gpustack.nodes import drain_plan, node_reboot, reboot_plan
 from gpustack.nodes.reboot_record import RebootRecord, parse_reboot_record
 from tests.worlds.programs.node_api import NodeApi
+from tests.worlds.snapshots.answers import read_case
 
 QUICK = ("--wait-for-jobs", "1s", "--timeout", "1s", "--boot-timeout", "5s")
 
@@ -97,6 +99,29 @@ def test_a_node_that_is_not_as_before_ends_the_reboot_and_is_continued(
     second_run = run("gpu1", "k1", "--yes")
     assert (second_run.exit_code, list_reboots(node_api)) == (0, ["h1", "k1"]), "gpu1 is not rebooted twice"
     assert node_api.read_node()["spec"] == {}
+
+
+@pytest.mark.parametrize(
+    ("case", "outcome"),
+    [
+        ("newer-kernel", "skipped"),
+        ("not-built", "rebooted"),
+        ("prepared-debian-12", "rebooted"),
+        ("fresh-debian-12", "rebooted"),
+        ("container", "rebooted"),
+        ("odd", "rebooted"),
+    ],
+)
+def test_no_host_is_rebooted_into_a_kernel_without_the_driver_that_it_has(
+    node_api: NodeApi, case: str, outcome: str
+) -> None:
+    """The running kernel of each skipped host has a module of the driver, and that of its next boot has none."""
+    node_api.keep_pods("exporter")
+    node_api.further_answers = [replace(read_case("gpu.kernels", case), location="h1")]
+    (node, _) = json.loads(run("--yes", "-o", "json").stdout)["nodes"]
+    assert (node["node"], node["outcome"]) == ("gpu1", outcome)
+    assert ("no module of the NVIDIA driver is built" in str(node["reason"])) == (outcome == "skipped")
+    assert ("h1" in list_reboots(node_api)) == (outcome == "rebooted")
 
 
 def set_gpus(node_api: NodeApi, number: str) -> None:
