@@ -27,11 +27,11 @@ $(printf %s "$key" | base64 -d)
 K
 )
 api() {
-  read -r up _ </proc/uptime
-  printf '\n%s @api %s %s\n' "$M" "$up" "$1"
+  read -r uptime _ </proc/uptime
+  printf '\n%s @api %s %s\n' "$M" "$uptime" "$1"
   printf '\n%s !@api\n' "$M" >&2
   read_api "$2" "$3"
   r=$?
-  read -r up _ </proc/uptime
-  printf '\n%s . %d %s\n' "$M" "$r" "$up"
+  read -r uptime _ </proc/uptime
+  printf '\n%s . %d %s\n' "$M" "$r" "$uptime"
 }

@@ -28,15 +28,15 @@ HEAD = (
     + r"""set -u
 LC_ALL=C; PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin; export LC_ALL PATH
 p() {
-  read -r up _ </proc/uptime
-  printf '\n%s %s %s\n' "$M" "$1" "$up"
+  read -r uptime _ </proc/uptime
+  printf '\n%s %s %s\n' "$M" "$1" "$uptime"
   printf '\n%s !%s\n' "$M" "$1" >&2
   timeout -k 1 "$(($2 * ${TIMEOUT_FACTOR:-1}))" sh -c "$3" </dev/null &
   wait "$!"
   r=$?
   kill -s KILL -- "-$!" 2>/dev/null
-  read -r up _ </proc/uptime
-  printf '\n%s . %d %s\n' "$M" "$r" "$up"
+  read -r uptime _ </proc/uptime
+  printf '\n%s . %d %s\n' "$M" "$r" "$uptime"
 }
 """
 )

@@ -181,9 +181,9 @@ GPU_JOBS = Probe("helm.gpu-jobs", Api("/apis/batch/v1/namespaces/$GPU_NAMESPACE/
 # The name of a process as the kernel keeps it; grep ends with 1 where there is none.
 RUNNING_HELMS = Probe(
     "helm.processes",
-    Lines(r"""found=$(grep -lsx helm /proc/[0-9]*/comm) || [ $? -lt 3 ] || exit
+    Lines(r"""files=$(grep -lsx helm /proc/[0-9]*/comm) || [ $? -lt 3 ] || exit
 # shellcheck disable=SC2086 # words
-set -- $found
+set -- $files
 echo $#
 [ $# -gt 0 ]"""),
     count_running,
@@ -202,8 +202,9 @@ for url in $CHARTS; do
     echo "$url cached"
   else
     {
-      output=$(way "$url" | curl -sIL --config - --connect-timeout 5 -m "$((12 * ${TIMEOUT_FACTOR:-1}))" -o /dev/null \
-        -w '%{time_connect} %{http_code} %{errormsg}' "$url")
+      output=$(proxy_setting "$url" |
+        curl -sIL --config - --connect-timeout 5 -m "$((12 * ${TIMEOUT_FACTOR:-1}))" -o /dev/null \
+          -w '%{time_connect} %{http_code} %{errormsg}' "$url")
       [ $? != 28 ] || case $output in 0.000000* | 0,000000*) ;; *) output="- slow ${output#* * }" ;; esac
       echo "$url $(printf '%s' "${output#* }" | tr -s '\r\n' ' ')"
     } &

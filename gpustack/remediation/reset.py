@@ -18,9 +18,10 @@ RESET_LIMIT = 240
 """Seconds for the reset with its stops, on the host."""
 PRESENCE = """
 command -v nvidia-smi >/dev/null || { echo 'nvidia-smi is not on the host' >&2; exit 1; }
-listed=$(nvidia-smi --query-gpu=uuid --format=csv,noheader) || { echo "nvidia-smi lists no GPU: $listed" >&2; exit 1; }
+uuid_list=$(nvidia-smi --query-gpu=uuid --format=csv,noheader) ||
+  { echo "nvidia-smi lists no GPU: $uuid_list" >&2; exit 1; }
 for uuid in $uuids; do
-  case $listed in *"$uuid"*) ;; *) echo "the host has no GPU $uuid" >&2; exit 1 ;; esac
+  case $uuid_list in *"$uuid"*) ;; *) echo "the host has no GPU $uuid" >&2; exit 1 ;; esac
 done
 """
 UNITS = ("nvidia-persistenced", GPU_EXPORTER, ENGINE)

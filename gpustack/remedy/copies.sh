@@ -25,7 +25,7 @@ HELM=${HELM:-/usr/local/lib/gpustack/helm}
 export LC_ALL KUBECONFIG
 umask 077
 ROOT=${ROOT:-}
-ALL=${ALL:-/var/lib/gpustack-cluster/fixes}
+FIXES=${FIXES:-/var/lib/gpustack-cluster/fixes}
 LIMIT=5
 TAB=$(printf '\t')
 
@@ -34,10 +34,10 @@ copy() { # NAME
   for _ in 1 2 3; do
     before=$(file_state "$ROOT$1")
     case $before in 'file '* | 'link '*) ;; *) break ;; esac
-    mkdir -p "$AT/before${1%/*}"
-    rm -f "$AT/before$1"
-    if cp -aT -- "$ROOT$1" "$AT/before$1" && [ "$before" = "$(file_state "$ROOT$1")" ] &&
-      [ "${before%% via /*}" = "$(file_state "$AT/before$1")" ]; then break; fi
+    mkdir -p "$FIX/before${1%/*}"
+    rm -f "$FIX/before$1"
+    if cp -aT -- "$ROOT$1" "$FIX/before$1" && [ "$before" = "$(file_state "$ROOT$1")" ] &&
+      [ "${before%% via /*}" = "$(file_state "$FIX/before$1")" ]; then break; fi
     before=unknown
   done
   printf '%s\n' "$before"
@@ -62,51 +62,51 @@ record_pattern() ( # NAME RENDERED
 )
 
 record_things() {
-  printf '%s\n' "$THINGS" >"$AT/things"
-  while IFS=$TAB read -r kind name rendered; do
+  printf '%s\n' "$THINGS" >"$FIX/things"
+  while IFS=$TAB read -r kind name is_rendered; do
     case $kind in
       '') ;;
-      pattern) record_pattern "$name" "$rendered" ;;
-      *) record_thing "$kind" "$name" "$rendered" ;;
+      pattern) record_pattern "$name" "$is_rendered" ;;
+      *) record_thing "$kind" "$name" "$is_rendered" ;;
     esac
-  done <"$AT/things"
-  rm "$AT/things"
+  done <"$FIX/things"
+  rm "$FIX/things"
 }
 
 write_record() {
-  echo end >>"$AT/record.new"
-  find "$AT" \( -type f -o -type d \) -print0 | xargs -0 sync
-  mv "$AT/record.new" "$AT/record"
-  sync "$AT" "$ALL"
+  echo end >>"$FIX/record.new"
+  find "$FIX" \( -type f -o -type d \) -print0 | xargs -0 sync
+  mv "$FIX/record.new" "$FIX/record"
+  sync "$FIX" "$FIXES"
 }
 
 machine() { cat "$ROOT/etc/machine-id" 2>/dev/null || echo unknown; }
 
 begin() {
-  mkdir -p "$ALL"
+  mkdir -p "$FIXES"
   # shellcheck disable=SC2012 # the names are ours
-  ls "$ALL" | sort | head -n -$((LIMIT - 1)) | while read -r old; do rm -rf --one-file-system "${ALL:?}/$old"; done
-  mkdir "$AT"
-  printf '%s\nmachine\t%s\nstate\tbegun\n' "$ABOUT" "$(machine)" >"$AT/record.new"
-  record_things >>"$AT/record.new"
+  ls "$FIXES" | sort | head -n -$((LIMIT - 1)) | while read -r old; do rm -rf --one-file-system "${FIXES:?}/$old"; done
+  mkdir "$FIX"
+  printf '%s\nmachine\t%s\nstate\tbegun\n' "$ABOUT" "$(machine)" >"$FIX/record.new"
+  record_things >>"$FIX/record.new"
   name_objects
-  if [ -s "$AT/names" ] || [ -s "$AT/manifest" ]; then read_objects "$AT/objects.before"; fi
+  if [ -s "$FIX/names" ] || [ -s "$FIX/manifest" ]; then read_objects "$FIX/objects.before"; fi
   write_record
 }
 
-is_complete() { [ "$(tail -n 1 "$AT/record")" = end ]; }
+is_complete() { [ "$(tail -n 1 "$FIX/record")" = end ]; }
 
 finish() {
   is_complete
-  [ ! -e "$AT/objects.before" ] || read_objects "$AT/objects.after"
-  while IFS=$TAB read -r word kind name before after rendered; do
+  [ ! -e "$FIX/objects.before" ] || read_objects "$FIX/objects.after"
+  while IFS=$TAB read -r word kind name before after is_rendered; do
     case $word in
       state) printf 'state\tfinished\n' ;;
-      thing) printf 'thing\t%s\t%s\t%s\t%s\t%s\n' "$kind" "$name" "$before" "$(state "$kind" "$name")" "$rendered" ;;
+      thing) printf 'thing\t%s\t%s\t%s\t%s\t%s\n' "$kind" "$name" "$before" "$(state "$kind" "$name")" "$is_rendered" ;;
       end) ;;
       *) printf '%s\t%s\n' "$word" "$kind" ;;
     esac
-  done <"$AT/record" >"$AT/record.new"
+  done <"$FIX/record" >"$FIX/record.new"
   write_record
   drop_unchanged
   print_record
@@ -115,28 +115,28 @@ finish() {
 # Copies of what the fix did not change are of no use: they may hold passwords.
 drop_unchanged() {
   while IFS=$TAB read -r word kind name before after _; do
-    case $word/$kind in thing/file) [ "$before" != "$after" ] || rm -f -- "$AT/before$name" ;; esac
-  done <"$AT/record"
+    case $word/$kind in thing/file) [ "$before" != "$after" ] || rm -f -- "$FIX/before$name" ;; esac
+  done <"$FIX/record"
 }
 
 print_record() {
   printf 'id\t%s\n' "$ID"
-  while IFS=$TAB read -r word kind name before after rendered; do
+  while IFS=$TAB read -r word kind name before after is_rendered; do
     case $word in
       thing)
-        printf 'thing\t%s\t%s\t%s\t%s\t%s\t%s\n' "$kind" "$name" "$before" "$after" "$rendered" "$(state "$kind" "$name")"
+        printf 'thing\t%s\t%s\t%s\t%s\t%s\t%s\n' "$kind" "$name" "$before" "$after" "$is_rendered" "$(state "$kind" "$name")"
         ;;
       end) ;;
       *) printf '%s\t%s\n' "$word" "$kind" ;;
     esac
-  done <"$AT/record"
+  done <"$FIX/record"
 }
 
 # The newest fix that has begun and was not rolled back.
 choose_newest() {
   ID=
-  [ -d "$ALL" ] || return 0
-  for folder in "$ALL"/*; do
+  [ -d "$FIXES" ] || return 0
+  for folder in "$FIXES"/*; do
     [ -d "$folder" ] && [ ! -e "$folder/closed" ] || continue
     # A folder without a record was left before anything was changed; earlier releases had other files.
     if [ ! -e "$folder/record" ] && [ ! -e "$folder/begun" ] && [ ! -e "$folder/finished" ]; then continue; fi
@@ -147,19 +147,19 @@ choose_newest() {
 read_record() {
   [ -n "$ID" ] || choose_newest
   [ -n "$ID" ] || return 0
-  AT=$ALL/$ID
-  if [ ! -e "$AT/record" ]; then
-    printf 'unreadable\t%s\tit has no record that this release knows\n' "$AT"
+  FIX=$FIXES/$ID
+  if [ ! -e "$FIX/record" ]; then
+    printf 'unreadable\t%s\tit has no record that this release knows\n' "$FIX"
   elif ! is_complete; then
-    printf 'unreadable\t%s\tits record is not complete\n' "$AT"
-  elif ! grep -qxF "machine$TAB$(machine)" "$AT/record"; then
-    printf 'unreadable\t%s\tits record was made on another machine\n' "$AT"
+    printf 'unreadable\t%s\tits record is not complete\n' "$FIX"
+  elif ! grep -qxF "machine$TAB$(machine)" "$FIX/record"; then
+    printf 'unreadable\t%s\tits record was made on another machine\n' "$FIX"
   else
     print_record
   fi
 }
 
-AT=$ALL/${ID:-}
+FIX=$FIXES/${ID:-}
 # The script itself comes on standard input, and no program may read of it.
 {
   case $DO in
@@ -169,11 +169,11 @@ AT=$ALL/${ID:-}
     objects) objects ;;
     restore) restore ;;
     replace) replace ;;
-    close) : >"$AT/closed" ;;
+    close) : >"$FIX/closed" ;;
     forget)
-      rm -rf --one-file-system "${AT:?}"
+      rm -rf --one-file-system "${FIX:?}"
       # Folders of ours that are empty now.
-      rmdir "$ALL" "${ALL%/*}" 2>/dev/null || :
+      rmdir "$FIXES" "${FIXES%/*}" 2>/dev/null || :
       ;;
   esac
 } </dev/null

@@ -1,17 +1,17 @@
 # shellcheck shell=sh
-# Takes things of a host back. Follows states.sh and containerd-files.sh; AT is the folder of the fix.
+# Takes things of a host back. Follows states.sh and containerd-files.sh; FIX is the folder of the fix.
 
 leave() { printf 'left\t%s\t%s\t%s\n' "$kind" "$name" "$1"; }
 
 restore() {
-  printf '%s\n' "$CHANGES" >"$AT/changes"
-  while IFS=$TAB read -r kind name before now certain; do
+  printf '%s\n' "$CHANGES" >"$FIX/changes"
+  while IFS=$TAB read -r kind name before current certain; do
     [ -n "$kind" ] || continue
-    if [ "$(state "$kind" "$name")" != "$now" ]; then
+    if [ "$(state "$kind" "$name")" != "$current" ]; then
       leave 'it was changed at this moment'
       continue
     fi
-    echo "$name" >>"$AT/restored"
+    echo "$name" >>"$FIX/restored"
     case $kind in
       file) restore_file ;;
       folder) restore_folder ;;
@@ -22,22 +22,22 @@ restore() {
         printf 'did\tset %s = %s\n' "$name" "$before"
         ;;
     esac
-  done <"$AT/changes"
-  rm "$AT/changes"
+  done <"$FIX/changes"
+  rm "$FIX/changes"
   reload_readers
 }
 
 # A person may have written it after the play had, before the record was complete: what the play writes is not known.
 keep_present() {
-  [ "$certain" = no ] && [ "$now" != absent ] || return 0
-  mkdir -p "$AT/after${name%/*}"
-  cp -aT --remove-destination -- "$path" "$AT/after$name"
+  [ "$certain" = no ] && [ "$current" != absent ] || return 0
+  mkdir -p "$FIX/after${name%/*}"
+  cp -aT --remove-destination -- "$path" "$FIX/after$name"
   printf 'kept\t%s\n' "$name"
 }
 
 restore_file() {
   path=$ROOT$name
-  case $now in
+  case $current in
     'file '* | 'link '* | absent) ;;
     *) leave 'it is no file any more'; return ;;
   esac
@@ -47,16 +47,16 @@ restore_file() {
     printf 'did\tremoved %s\n' "$name"
     return
   fi
-  if [ "$(file_state "$AT/before$name")" != "${before%% via /*}" ]; then
+  if [ "$(file_state "$FIX/before$name")" != "${before%% via /*}" ]; then
     leave 'its copy is not what the record says'
     return
   fi
   [ -d "${path%/*}" ] || { leave 'its folder is gone'; return; }
   fresh=${path%/*}/.gpustack-$ID
   rm -f -- "$fresh"
-  cp -aT -- "$AT/before$name" "$fresh"
+  cp -aT -- "$FIX/before$name" "$fresh"
   [ -L "$fresh" ] || sync "$fresh"
-  if [ "$(state file "$name")" != "$now" ]; then
+  if [ "$(state file "$name")" != "$current" ]; then
     rm -f -- "$fresh"
     leave 'it was changed at this moment'
     return
@@ -90,7 +90,7 @@ restore_unit() {
 }
 
 restore_startup() {
-  case $before/$now in
+  case $before/$current in
     disabled/enabled | absent/enabled) systemctl --quiet disable "$name"; printf 'did\tdisabled %s\n' "$name" ;;
     enabled/disabled) systemctl --quiet enable "$name"; printf 'did\tenabled %s\n' "$name" ;;
     *) leave "it was $before" ;;
@@ -99,20 +99,20 @@ restore_startup() {
 
 # A daemon that does not start with the files that it had is as it was.
 reload_readers() {
-  [ -e "$AT/restored" ] || return 0
-  if grep -q '^/\(etc\|usr/lib\)/systemd/system/' "$AT/restored"; then systemctl daemon-reload; printf 'did\treloaded systemd\n'; fi
+  [ -e "$FIX/restored" ] || return 0
+  if grep -q '^/\(etc\|usr/lib\)/systemd/system/' "$FIX/restored"; then systemctl daemon-reload; printf 'did\treloaded systemd\n'; fi
   for unit in containerd kubelet prometheus prometheus-alertmanager; do
-    ! grep -q "^/etc/systemd/system/$unit\.service\.d/" "$AT/restored" || restart "$unit"
+    ! grep -q "^/etc/systemd/system/$unit\.service\.d/" "$FIX/restored" || restart "$unit"
   done
-  if grep -q '^/etc/containerd/' "$AT/restored"; then restart containerd; fi
-  if grep -q '^/var/lib/kubelet/' "$AT/restored"; then restart kubelet; fi
-  if grep -q '^/etc/NetworkManager/' "$AT/restored"; then systemctl reload NetworkManager || :; printf 'did\treloaded NetworkManager\n'; fi
-  if grep -q '^/etc/systemd/network/' "$AT/restored" && systemctl --quiet is-active systemd-networkd; then
+  if grep -q '^/etc/containerd/' "$FIX/restored"; then restart containerd; fi
+  if grep -q '^/var/lib/kubelet/' "$FIX/restored"; then restart kubelet; fi
+  if grep -q '^/etc/NetworkManager/' "$FIX/restored"; then systemctl reload NetworkManager || :; printf 'did\treloaded NetworkManager\n'; fi
+  if grep -q '^/etc/systemd/network/' "$FIX/restored" && systemctl --quiet is-active systemd-networkd; then
     systemctl reload systemd-networkd || :
     printf 'did\treloaded systemd-networkd\n'
   fi
-  if grep -q '^/etc/firewalld/' "$AT/restored"; then firewall-cmd --quiet --reload || :; printf 'did\treloaded firewalld\n'; fi
-  if grep -q '^/etc/ufw/' "$AT/restored" && ufw status | grep -q '^Status: active'; then
+  if grep -q '^/etc/firewalld/' "$FIX/restored"; then firewall-cmd --quiet --reload || :; printf 'did\treloaded firewalld\n'; fi
+  if grep -q '^/etc/ufw/' "$FIX/restored" && ufw status | grep -q '^Status: active'; then
     ufw reload >/dev/null || :
     printf 'did\treloaded ufw\n'
   fi
@@ -122,7 +122,7 @@ reload_readers() {
 # A table outlives the unit that loads it. Where the fix brought what loads it, the table is the fix's, too.
 remove_table() {
   loader=/usr/local/lib/gpustack/firewall-$1
-  grep -qx "$loader" "$AT/restored" && [ ! -e "$ROOT$loader" ] || return 0
+  grep -qx "$loader" "$FIX/restored" && [ ! -e "$ROOT$loader" ] || return 0
   table=gpustack_$(printf '%s' "$1" | tr - _)
   nft list table inet "$table" >/dev/null 2>&1 || return 0
   nft delete table inet "$table"

@@ -4,21 +4,21 @@
 # Kind, mode, owner and content of a path in one line. A folder above it that is a link counts as well.
 file_state() { # PATH
   if [ -L "$1" ]; then
-    about="link $(stat -c '%u %g' -- "$1") $(readlink -- "$1" | tr '\t\n' '??')"
+    description="link $(stat -c '%u %g' -- "$1") $(readlink -- "$1" | tr '\t\n' '??')"
   elif [ -f "$1" ]; then
     sum=$(sha256sum <"$1") || { echo unknown; return; }
-    about="file $(stat -c '%a %u %g' -- "$1") ${sum%% *}"
+    description="file $(stat -c '%a %u %g' -- "$1") ${sum%% *}"
   elif [ -d "$1" ]; then
-    about="folder $(stat -c '%a %u %g' -- "$1")"
+    description="folder $(stat -c '%a %u %g' -- "$1")"
   elif [ -e "$1" ]; then
-    about=other
+    description=other
   else
     echo absent
     return
   fi
   folder=$(realpath -m -- "${1%/*}")
-  [ "$folder" = "${1%/*}" ] || about="$about via $folder"
-  printf '%s\n' "$about"
+  [ "$folder" = "${1%/*}" ] || description="$description via $folder"
+  printf '%s\n' "$description"
 }
 
 unit_state() { # UNIT
@@ -35,12 +35,12 @@ state() { # KIND NAME
     file | folder) file_state "$ROOT$2" ;;
     unit) unit_state "$2" ;;
     startup)
-      found=$(systemctl show --property UnitFileState --value "$2" 2>/dev/null) || found=unknown
-      printf '%s\n' "${found:-absent}"
+      answer=$(systemctl show --property UnitFileState --value "$2" 2>/dev/null) || answer=unknown
+      printf '%s\n' "${answer:-absent}"
       ;;
     key)
-      found=$(sysctl -n "$2" 2>/dev/null | tr '\t' ' ') || :
-      printf '%s\n' "${found:-absent}"
+      answer=$(sysctl -n "$2" 2>/dev/null | tr '\t' ' ') || :
+      printf '%s\n' "${answer:-absent}"
       ;;
     *) echo unknown ;;
   esac

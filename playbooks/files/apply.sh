@@ -6,7 +6,7 @@
 # write: the same without comparing first, for what must not lie in a file: Secrets.
 # remove: deletes what lines of KIND NAMESPACE NAME say, and only with our label.
 # Each says `changed: …` for what it did. Follows limits.sh.
-MANAGED=app.kubernetes.io/managed-by
+MANAGER_LABEL=app.kubernetes.io/managed-by
 
 # A conflict means that others own a field that we set. It is forced on objects with a mark of ours alone.
 apply() (
@@ -47,7 +47,7 @@ refuse_foreign() (
 owner_template() {
   cat <<END
 {{define "object"}}{{.kind}} {{or .metadata.namespace "-"}} {{.metadata.name}}
-{{- with .metadata.labels}}{{if eq (printf "%v" (index . "$MANAGED")) "gpustack"}} label{{end}}{{end}}
+{{- with .metadata.labels}}{{if eq (printf "%v" (index . "$MANAGER_LABEL")) "gpustack"}} label{{end}}{{end}}
 {{- range .metadata.managedFields}}{{if and (eq (printf "%v" .manager) "gpustack") (eq (printf "%v" .operation) "Apply")}} fields{{end}}{{end}}
 {{- with .metadata.annotations}}{{if and (eq (printf "%v" (index . "meta.helm.sh/release-name")) "${RELEASE:--}") (eq (printf "%v" (index . "meta.helm.sh/release-namespace")) "${NAMESPACE:--}")}} release{{end}}{{end}}
 {{end}}{{if eq .kind "List"}}{{range .items}}{{template "object" .}}{{end}}{{else}}{{template "object" .}}{{end}}
@@ -57,7 +57,7 @@ END
 remove() (
   while read -r kind space name; do
     [ -n "$name" ] || continue
-    answer=$(kube -n "$space" delete "$kind" -l "$MANAGED=gpustack" --field-selector "metadata.name=$name" \
+    answer=$(kube -n "$space" delete "$kind" -l "$MANAGER_LABEL=gpustack" --field-selector "metadata.name=$name" \
       --ignore-not-found --wait=false -o name </dev/null) || exit 1
     # Where there is none, kubectl says so in words.
     printf '%s\n' "$answer" | sed -n "s,^[^ ]*/[^ ]*\$,changed: removed $space/&,p"

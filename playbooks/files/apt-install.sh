@@ -17,7 +17,7 @@ flock --nonblock 9 || {
 # Words: what is wanted of the package, what it is, its version.
 state() { dpkg-query -Wf '${db:Status-Want} ${db:Status-Status} ${Version}' "${1%%=*}" 2>/dev/null || :; }
 
-installed() {
+is_installed() {
   case $1 in *=*) pattern=${1#*=} ;; *) pattern='*' ;; esac
   # shellcheck disable=SC2254 # it is a pattern
   case $(state "$1") in *" installed "$pattern) ;; *) return 1 ;; esac
@@ -25,15 +25,15 @@ installed() {
 
 # Nothing of what a package starts may keep our lock, or wait for an answer.
 run() {
-  said=$("$@" 2>&1 >/dev/null </dev/null 9>&-) && return
-  case $said in *'Could not get lock'* | *'locked by another process'*) locked ;; esac
-  echo "$said" >&2
+  messages=$("$@" 2>&1 >/dev/null </dev/null 9>&-) && return
+  case $messages in *'Could not get lock'* | *'locked by another process'*) report_lock ;; esac
+  echo "$messages" >&2
   return 1
 }
 
 # apt: "It is held by process 12 (dpkg)"; dpkg: "was locked by another process with pid 12".
-locked() {
-  pid=$(echo "$said" | sed -n 's/.*\(held by process\|process with pid\) \([0-9]\{1,\}\).*/\2/p' | head -n 1)
+report_lock() {
+  pid=$(echo "$messages" | sed -n 's/.*\(held by process\|process with pid\) \([0-9]\{1,\}\).*/\2/p' | head -n 1)
   args=$(tr '\0\n' '  ' <"/proc/${pid:-none}/cmdline" | cut -c 1-120) 2>/dev/null || args=
   echo "apt is locked by ${pid:+process $pid: }${args:-a process that has ended or cannot be seen} (gpustack explain apt-locked)" >&3
   exit 75
@@ -73,7 +73,7 @@ get() {
 
 missing=
 for package in $PACKAGES; do
-  installed "$package" || missing="$missing $package"
+  is_installed "$package" || missing="$missing $package"
 done
 if [ -n "$missing" ]; then
   get 2>/dev/null || { [ -n "$SOURCES" ] && update_ours && get 2>/dev/null; } || { run apt-get -q update && get; } || {

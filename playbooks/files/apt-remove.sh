@@ -25,17 +25,17 @@ pristine() {
 # Prometheus, the silences of Alertmanager, the text files of node-exporter. Files that ucf keeps are in no list of dpkg.
 has_removal_script() { [ -n "$(dpkg-query --control-path "$1" postrm 2>/dev/null)" ]; }
 
-purged='' names=''
+purged_packages='' names=''
 for package in $PACKAGES; do
   case $(dpkg-query -Wf '${db:Status-Status}' "$package" 2>/dev/null || :) in installed) ;; *) continue ;; esac
   names="$names $package"
-  has_removal_script "$package" || ! pristine "$package" || purged="$purged $package"
+  has_removal_script "$package" || ! pristine "$package" || purged_packages="$purged_packages $package"
 done
 [ -n "$names" ] || exit 0
 # shellcheck disable=SC2086 # words
-others=$(apt-get -s remove $names | awk -v agreed="$names " '$1 == "Remv" && index(agreed, " " $2 " ") == 0 {print $2}')
-if [ -n "$others" ]; then
-  echo "apt would remove more than was agreed on: $others" >&2
+other_packages=$(apt-get -s remove $names | awk -v names="$names " '$1 == "Remv" && index(names, " " $2 " ") == 0 {print $2}')
+if [ -n "$other_packages" ]; then
+  echo "apt would remove more than was agreed on: $other_packages" >&2
   exit 1
 fi
 apt_get() { apt-get -qq -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 --yes "$@" >/dev/null </dev/null 9>&-; }
@@ -43,12 +43,12 @@ apt_get() { apt-get -qq -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 --yes "$@"
 # shellcheck disable=SC2086 # words
 apt_get remove $names
 # One without configuration is gone already, and with its repository apt has forgotten that there ever was one.
-configured='' kept=''
+configured_packages='' changed_packages=''
 for package in $names; do
   case $(dpkg-query -Wf '${db:Status-Status}' "$package" 2>/dev/null || :) in config-files) ;; *) continue ;; esac
-  case "$purged " in *" $package "*) configured="$configured $package" ;; *) kept="$kept $package" ;; esac
+  case "$purged_packages " in *" $package "*) configured_packages="$configured_packages $package" ;; *) changed_packages="$changed_packages $package" ;; esac
 done
 # shellcheck disable=SC2086 # words
-[ -z "$configured" ] || apt_get purge $configured
+[ -z "$configured_packages" ] || apt_get purge $configured_packages
 echo "changed: removed$names"
-[ -z "$kept" ] || echo "their configuration files and data stay, apt-get purge deletes both:$kept"
+[ -z "$changed_packages" ] || echo "their configuration files and data stay, apt-get purge deletes both:$changed_packages"

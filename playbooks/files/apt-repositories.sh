@@ -12,16 +12,16 @@ HEADER='# Written by gpustack; a change here is undone by the next install.'
 # Fingerprints of primary keys; they stand on the line after `pub`. Expired and revoked ones are none.
 # gpg would make folders of its own without these options. Of an expired key it says nothing without a trust database.
 keys() { # FILE
-  listed "$1" | awk -F: '$1 == "pub" {valid = $2 !~ /[er]/; primary = 1}
+  list_keys "$1" | awk -F: '$1 == "pub" {valid = $2 !~ /[er]/; primary = 1}
     $1 == "fpr" && primary {print valid ? $10 : "expired:" $10; primary = 0}'
 }
 
 # When the first primary key ends; far away where it does not.
 end() { # FILE
-  listed "$1" | awk -F: '$1 == "pub" {print $7 == "" ? 99999999999 : $7; exit}'
+  list_keys "$1" | awk -F: '$1 == "pub" {print $7 == "" ? 99999999999 : $7; exit}'
 }
 
-listed() {
+list_keys() {
   [ -e "$FRESH/trustdb.gpg" ] || gpg --homedir "$FRESH" --no-options --batch --quiet --import-ownertrust </dev/null
   gpg --homedir "$FRESH" --no-options --no-keyring --trust-model always --batch --with-colons --show-keys "$1" 2>/dev/null
 }
@@ -30,9 +30,9 @@ listed() {
 ensure_key() { # KEYRING URL FINGERPRINT END
   [ ! -e "$1" ] || [ "$(keys "$1")" != "$3" ] || [ "$(end "$1")" -lt "$4" ] || return 0
   fetch "$2" "$FRESH/key" || return
-  found=$(keys "$FRESH/key" | tr '\n' ' ')
-  if [ "$found" != "$3 " ]; then
-    echo "$2: expected the key $3 and no other, actual ${found:-none}; where that is right, set fingerprints of the spec (gpustack explain repository-key-refused)" >&2
+  fingerprints=$(keys "$FRESH/key" | tr '\n' ' ')
+  if [ "$fingerprints" != "$3 " ]; then
+    echo "$2: expected the key $3 and no other, actual ${fingerprints:-none}; where that is right, set fingerprints of the spec (gpustack explain repository-key-refused)" >&2
     return 1
   fi
   # apt takes an armoured key only under another name.
@@ -85,8 +85,8 @@ while read -r name uri suite components key fingerprint end packages file; do
   [ -n "$name" ] || continue
   keyring=/etc/apt/keyrings/gpustack-$name.gpg list=/etc/apt/sources.list.d/gpustack-$name.sources
   if [ -n "$file" ]; then
-    for ours in "$list" "$keyring" "/etc/apt/preferences.d/gpustack-$name.pref"; do
-      [ ! -e "$ours" ] || { rm "$ours"; echo "changed: removed $ours, as $file says the same"; }
+    for path in "$list" "$keyring" "/etc/apt/preferences.d/gpustack-$name.pref"; do
+      [ ! -e "$path" ] || { rm "$path"; echo "changed: removed $path, as $file says the same"; }
     done
     continue
   fi

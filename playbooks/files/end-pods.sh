@@ -22,18 +22,18 @@ if ! systemctl -q is-active containerd; then
   systemctl start containerd 9>&-
   echo "changed: started containerd, which has pods to end"
 fi
-left=$(limited 30 ctr -n k8s.io containers ls -q) || exit
-[ -n "$left" ] || exit 0
+containers=$(run_limited 30 ctr -n k8s.io containers ls -q) || exit
+[ -n "$containers" ] || exit 0
 end_containers() {
-  limited 60 xargs -r -n 1 -P 32 crictl --runtime-endpoint "$SOCKET" stop --timeout 10 >/dev/null || :
+  run_limited 60 xargs -r -n 1 -P 32 crictl --runtime-endpoint "$SOCKET" stop --timeout 10 >/dev/null || :
 }
 # One that restarts answers after some seconds (RestartSec of its unit is 5), and lists nothing until then.
 wait_for_containerd() {
-  read -r up _ </proc/uptime
-  until=$((${up%.*} + 60 * ${TIMEOUT_FACTOR:-1}))
-  while ! limited 10 ctr -n k8s.io containers ls -q >/dev/null 2>&1; do
-    read -r up _ </proc/uptime
-    [ "${up%.*}" -lt "$until" ] || {
+  read -r uptime _ </proc/uptime
+  deadline=$((${uptime%.*} + 60 * ${TIMEOUT_FACTOR:-1}))
+  while ! run_limited 10 ctr -n k8s.io containers ls -q >/dev/null 2>&1; do
+    read -r uptime _ </proc/uptime
+    [ "${uptime%.*}" -lt "$deadline" ] || {
       echo "containerd has not answered for $((60 * ${TIMEOUT_FACTOR:-1})) s on $(hostname): systemctl status containerd" >&2
       exit 1
     }
@@ -42,23 +42,23 @@ wait_for_containerd() {
 }
 # Each program is asked to end first: etcd and databases write what they have. NVIDIA's toolkit is the last: as it ends,
 # it takes away its runtime, which containers with GPUs need to end, and restarts containerd.
-if running=$(limited 30 crictl --runtime-endpoint "$SOCKET" ps -q 2>/dev/null); then
-  toolkit=$(limited 30 crictl --runtime-endpoint "$SOCKET" ps -q --name '^nvidia-container-toolkit-ctr$' || :)
+if running=$(run_limited 30 crictl --runtime-endpoint "$SOCKET" ps -q 2>/dev/null); then
+  toolkit=$(run_limited 30 crictl --runtime-endpoint "$SOCKET" ps -q --name '^nvidia-container-toolkit-ctr$' || :)
   printf '%s\n' "$running" | grep -vxF "${toolkit:-none}" | end_containers
   printf '%s\n' "$toolkit" | end_containers
   wait_for_containerd
-  limited 120 crictl --runtime-endpoint "$SOCKET" --timeout "$((60 * ${TIMEOUT_FACTOR:-1}))s" rmp --all --force >/dev/null || :
+  run_limited 120 crictl --runtime-endpoint "$SOCKET" --timeout "$((60 * ${TIMEOUT_FACTOR:-1}))s" rmp --all --force >/dev/null || :
 fi
 # What containerd's Kubernetes interface does not know or cannot end.
 attempts=0
-while wait_for_containerd; left=$(limited 30 ctr -n k8s.io containers ls -q) || exit; [ -n "$left" ]; do
+while wait_for_containerd; containers=$(run_limited 30 ctr -n k8s.io containers ls -q) || exit; [ -n "$containers" ]; do
   attempts=$((attempts + 1))
-  [ "$attempts" -le 5 ] || { printf 'containers that do not end:\n%s\n' "$left" >&2; exit 1; }
+  [ "$attempts" -le 5 ] || { printf 'containers that do not end:\n%s\n' "$containers" >&2; exit 1; }
   # A shim that hangs ends nothing any more: without it containerd ends what it had.
-  [ "$attempts" -lt 2 ] || printf '%s\n' "$left" | while read -r id; do
+  [ "$attempts" -lt 2 ] || printf '%s\n' "$containers" | while read -r id; do
     ! pkill -KILL -f "containerd-shim-runc-v2 -namespace k8s.io -id $id" || echo "changed: killed the shim of $id, which hung"
   done
-  limited 30 ctr -n k8s.io tasks ls -q | limited 60 xargs -r -n 1 ctr -n k8s.io tasks rm --force >/dev/null || :
-  limited 30 ctr -n k8s.io containers ls -q | limited 60 xargs -r -n 1 ctr -n k8s.io containers rm || :
+  run_limited 30 ctr -n k8s.io tasks ls -q | run_limited 60 xargs -r -n 1 ctr -n k8s.io tasks rm --force >/dev/null || :
+  run_limited 30 ctr -n k8s.io containers ls -q | run_limited 60 xargs -r -n 1 ctr -n k8s.io containers rm || :
 done
 echo "changed: ended the pods"

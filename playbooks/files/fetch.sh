@@ -4,9 +4,9 @@
 # fails, it says where, why, and what to do. Where proxy_settings, mirror_login and authorities are set, they count in
 # place of the files: the text of the first two, and a file with the CAs to trust.
 fetch() {
-  rc=0 most=$((${LIMIT:-30} * ${TIMEOUT_FACTOR:-1}))
-  status=$({ way "$1" && login "$1"; } |
-    curl -fsSL --connect-timeout 10 --max-time "$most" --retry 2 --retry-max-time 40 --config - \
+  rc=0 limit=$((${LIMIT:-30} * ${TIMEOUT_FACTOR:-1}))
+  status=$({ proxy_setting "$1" && login "$1"; } |
+    curl -fsSL --connect-timeout 10 --max-time "$limit" --retry 2 --retry-max-time 40 --config - \
       -w '%{http_connect} %{http_code}' -o "$2" "$1") || rc=$?
   [ "$rc" != 0 ] || return 0
   host=${1#*://} host=${host%%/*}
@@ -19,7 +19,7 @@ refuse() { # URL REASON
 }
 
 # Lines of curl's configuration: the proxy for a URL. Without one in the spec there is none: a play's environment is empty.
-way() (
+proxy_setting() (
   [ -z "${authorities-}" ] || printf 'cacert = "%s"\n' "$authorities"
   if [ -n "${proxy_settings+set}" ]; then
     eval "$proxy_settings"
@@ -53,14 +53,14 @@ advice() {
     *404) echo "$2 has no such file (404); look at source of the spec, and whether a mirror is complete" ; return ;;
   esac
   peer=$2
-  case $(way "$5") in *'proxy = "'*) peer="the proxy, or $2 itself where no_proxy has it," ;; esac
+  case $(proxy_setting "$5") in *'proxy = "'*) peer="the proxy, or $2 itself where no_proxy has it," ;; esac
   case $1 in
     5) echo "the proxy's name is not known; correct proxy.http and proxy.https of the spec" ;;
     6) echo "the name $2 is not known; getent hosts $2 shows it, and a host without DNS needs proxy or source.mirror in the spec" ;;
     7) echo "$peer takes no connection; open the way to it, or set proxy or source.mirror in the spec" ;;
     22) echo "$2 answers, and refuses this (${3#* }); look at proxy and source of the spec" ;;
     23) echo "$4 could not be written; df -h ${4%/*} on that host shows what is left" ;;
-    28) echo "$peer is too slow: $most s were not enough; try again, or set source.mirror in the spec" ;;
+    28) echo "$peer is too slow: $limit s were not enough; try again, or set source.mirror in the spec" ;;
     35) echo "something in between answers in place of $2, and not with TLS; ask who runs it, or look at proxy of the spec" ;;
     60) echo "the certificate of $2 is not trusted; name its CA in proxy.ca_file or source.ca_file of the spec" ;;
     52 | 56) echo "$peer ended the connection without an answer; curl -v $2 shows more, or look at proxy of the spec" ;;

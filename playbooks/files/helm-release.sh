@@ -47,7 +47,7 @@ trap 'rm -rf "$FRESH"' EXIT
 KUBECONFIG=/etc/kubernetes/admin.conf HELM_CACHE_HOME=$FRESH HELM_CONFIG_HOME=$FRESH HELM_DATA_HOME=$FRESH
 export KUBECONFIG HELM_CACHE_HOME HELM_CONFIG_HOME HELM_DATA_HOME
 cat >"$FRESH/values.yaml"
-pinned "$URL" "$SHA256" "$CHART"
+fetch_pinned "$URL" "$SHA256" "$CHART"
 ensure_namespace "$NAMESPACE" "$PRIVILEGED"
 # Helm installs CRDs once and never again.
 "$HELM" show crds "$CHART" >"$FRESH/crds.yaml"

@@ -8,7 +8,7 @@ id=gpstck
 kube --namespace kube-system delete secret "bootstrap-token-$id" --ignore-not-found
 [ "$MAKE" = yes ] || exit 0
 secret=$(LC_ALL=C tr -dc a-z0-9 </dev/urandom | head -c 16)
-limited 60 kubeadm --kubeconfig /etc/kubernetes/admin.conf token create --print-join-command --config /dev/stdin <<EOF
+run_limited 60 kubeadm --kubeconfig /etc/kubernetes/admin.conf token create --print-join-command --config /dev/stdin <<EOF
 apiVersion: kubeadm.k8s.io/v1beta4
 kind: ClusterConfiguration
 kubernetesVersion: "$VERSION"

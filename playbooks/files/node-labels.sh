@@ -5,9 +5,9 @@ set -eu
 while read -r node label value; do
   [ -n "$node" ] || continue
   key=$(printf %s "$label" | sed 's/\./\\./g')
-  found=$(kube get node "$node" -o "jsonpath={.metadata.labels.$key}")
+  actual=$(kube get node "$node" -o "jsonpath={.metadata.labels.$key}")
   [ "$value" != - ] || value=
-  [ "$found" != "$value" ] || continue
+  [ "$actual" != "$value" ] || continue
   if [ -n "$value" ]; then
     kube label node "$node" --overwrite "$label=$value" >/dev/null
   else

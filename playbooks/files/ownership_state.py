@@ -22,12 +22,12 @@ SERVED = "/etc/kubernetes/pki/ca.crt"
 CREDENTIALS = ("/etc/kubernetes/kubelet.conf", "/etc/kubernetes/admin.conf")
 
 
-def read_bytes(path, most=MOST_BYTES):
+def read_bytes(path, limit=MOST_BYTES):
     """Read a regular file that is no link; raise OSError."""
     with open(os.open(ROOT + path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(path + " is no file")
-        return file.read(most)
+        return file.read(limit)
 
 
 def digest_file(path):

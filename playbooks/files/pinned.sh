@@ -1,21 +1,21 @@
 # shellcheck shell=sh
-# pinned URL SHA256 FILE: the file is there as it was pinned, fetched where it is not. SHA256 is 64 hex digits, or `signed`:
+# fetch_pinned URL SHA256 FILE: the file is there as it was pinned, fetched where it is not. SHA256 is 64 hex digits, or `signed`:
 # then it is what the mirror's checksums say, which are signed with the mirror's key. Follows fetch.sh. Reads MIRROR and
 # KEYRING. Says `changed: …` for what it did.
 sum() { sha256sum <"$1" | cut -d' ' -f1; }
 
-pinned() {
-  wanted=$2
-  if [ "$wanted" = signed ]; then
-    wanted=$(signed "$1") || return
+fetch_pinned() {
+  expected=$2
+  if [ "$expected" = signed ]; then
+    expected=$(read_signed_sum "$1") || return
   fi
-  [ ! -e "$3" ] || [ "$(sum "$3")" != "$wanted" ] || return 0
+  [ ! -e "$3" ] || [ "$(sum "$3")" != "$expected" ] || return 0
   mkdir -p "$(dirname "$3")"
   fetch "$1" "$3.new" || { rm -f "$3.new"; return 1; }
-  found=$(sum "$3.new")
-  if [ "$found" != "$wanted" ]; then
+  actual=$(sum "$3.new")
+  if [ "$actual" != "$expected" ]; then
     rm "$3.new"
-    echo "$1: expected SHA-256 $wanted, actual $found; this is not the file that was pinned, changed on the way or by its publisher: compare with the release, look at proxy and source of the spec (gpustack explain wrong-checksum)" >&2
+    echo "$1: expected SHA-256 $expected, actual $actual; this is not the file that was pinned, changed on the way or by its publisher: compare with the release, look at proxy and source of the spec (gpustack explain wrong-checksum)" >&2
     return 1
   fi
   chmod 0644 "$3.new"
@@ -37,12 +37,12 @@ sums() (
 )
 
 # The checksum that it has for a URL of the mirror.
-signed() {
-  listed=$(sums) || return
-  listed=$(echo "$listed" | awk -v path="${1#"$MIRROR"/}" '$2 == path { print $1 }')
-  if [ -z "$listed" ]; then
+read_signed_sum() {
+  sum_list=$(sums) || return
+  sum_list=$(echo "$sum_list" | awk -v path="${1#"$MIRROR"/}" '$2 == path { print $1 }')
+  if [ -z "$sum_list" ]; then
     echo "$MIRROR has no ${1#"$MIRROR"/}: its bundle was built by another release, or without --keda; build it anew (gpustack explain wrong-checksum)" >&2
     return 1
   fi
-  echo "$listed"
+  echo "$sum_list"
 }

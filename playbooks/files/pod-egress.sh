@@ -7,13 +7,13 @@
 set -eu
 lines=$(sed '/^#/d')
 bring_object() (
-  wanted=
-  case $VALUES in *"\"$2\""*) wanted=$(printf '%s\n' "$lines" | sed -n "s/^$1 $2 //p" | sort) ;; esac
-  [ -z "$wanted" ] || ensure_namespace "$NAMESPACE" yes
-  found=$(kube -n "$NAMESPACE" get "$1" "$2" --ignore-not-found \
+  expected=
+  case $VALUES in *"\"$2\""*) expected=$(printf '%s\n' "$lines" | sed -n "s/^$1 $2 //p" | sort) ;; esac
+  [ -z "$expected" ] || ensure_namespace "$NAMESPACE" yes
+  actual=$(kube -n "$NAMESPACE" get "$1" "$2" --ignore-not-found \
     -o "go-template={{range \$key, \$value := .data}}{{\$key}} $3{{\"\\n\"}}{{end}}")
-  [ "$(printf '%s\n' "$found" | sort)" != "$wanted" ] || exit 0
-  if [ -z "$wanted" ]; then
+  [ "$(printf '%s\n' "$actual" | sort)" != "$expected" ] || exit 0
+  if [ -z "$expected" ]; then
     [ -n "$(echo "$1 $NAMESPACE $2" | remove)" ] || exit 0
   else
     write >/dev/null <<END
@@ -21,11 +21,11 @@ apiVersion: v1
 kind: $1
 metadata: {name: $2, namespace: $NAMESPACE, labels: {app.kubernetes.io/managed-by: gpustack}}
 data:
-$(printf '%s\n' "$wanted" | sed 's/^\([^ ]*\) /  \1: /')
+$(printf '%s\n' "$expected" | sed 's/^\([^ ]*\) /  \1: /')
 END
   fi
   echo "changed: $1 $2"
-  [ -n "$RENEW" ] && [ -n "$found" ] && [ -n "$wanted" ] || exit 0
+  [ -n "$RENEW" ] && [ -n "$actual" ] && [ -n "$expected" ] || exit 0
   kube -n "$NAMESPACE" delete pods --wait=false -l "$RENEW" >/dev/null
 )
 # shellcheck disable=SC2016 # the template's own

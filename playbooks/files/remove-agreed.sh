@@ -20,9 +20,9 @@ $1 $2
 
 # The mount points below a folder, the deepest first. The table of mounts has real paths, with blanks in octal.
 list_mounts() {
-  below=$(readlink -m "$1") awk '
+  folder=$(readlink -m "$1") awk '
     { gsub(/\\040/, " ", $2); gsub(/\\011/, "\t", $2); gsub(/\\134/, "\\", $2) }
-    index($2, ENVIRON["below"] "/") == 1 { found[++n] = $2 }
+    index($2, ENVIRON["folder"] "/") == 1 { found[++n] = $2 }
     END { for (; n; n--) print found[n] }' /proc/mounts
 }
 
@@ -53,17 +53,17 @@ remove_empty() {
 drop_inside() {
   is_agreed remove "$1" || return 0
   refuse_mounts "$1"
-  for inside in "$1"/* "$1"/.[!.]* "$1"/..?*; do
-    [ "${inside##*/}" = lost+found ] || remove "$inside"
+  for child in "$1"/* "$1"/.[!.]* "$1"/..?*; do
+    [ "${child##*/}" = lost+found ] || remove "$child"
   done
 }
 
 # Removes files and folders, or writes files again as they were before the first step that changed them.
 drop() {
-  for agreed in "$@"; do
-    ! is_agreed remove "$agreed" || remove "$agreed"
-    ! is_agreed rmdir "$agreed" || remove_empty "$agreed"
-    ! is_agreed restore "$agreed" || python3 -I -c "$OWNERSHIP" restore "$agreed"
+  for target in "$@"; do
+    ! is_agreed remove "$target" || remove "$target"
+    ! is_agreed rmdir "$target" || remove_empty "$target"
+    ! is_agreed restore "$target" || python3 -I -c "$OWNERSHIP" restore "$target"
   done
 }
 

@@ -4,14 +4,14 @@
 set -eu
 for file in $FILES; do
   case $file in
-    */prometheus-*) tool=promtool what='check config' ;;
-    */alertmanager-*) tool=amtool what=check-config ;;
+    */prometheus-*) tool=promtool subcommand='check config' ;;
+    */alertmanager-*) tool=amtool subcommand=check-config ;;
     *) continue ;;
   esac
   command -v "$tool" >/dev/null || continue
   # shellcheck disable=SC2086 # words
-  said=$("$tool" $what "$file" 2>&1) || {
-    echo "$tool refuses $file, and nothing was started with it (gpustack explain standalone-configuration-refused): $said" >&2
+  message=$("$tool" $subcommand "$file" 2>&1) || {
+    echo "$tool refuses $file, and nothing was started with it (gpustack explain standalone-configuration-refused): $message" >&2
     exit 1
   }
 done

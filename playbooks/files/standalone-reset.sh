@@ -3,12 +3,12 @@
 # patterns). Series in /var/lib/prometheus stay. Says `changed: …` for what it did.
 set -eu
 for unit in $UNITS; do
-  own=/etc/systemd/system/$unit.service.d/gpustack.conf
-  is_agreed remove "$own" || continue
+  dropin=/etc/systemd/system/$unit.service.d/gpustack.conf
+  is_agreed remove "$dropin" || continue
   # With the settings of its package it would listen on all addresses.
   systemctl -q disable --now "$unit.service" 2>/dev/null || :
-  drop "$own"
-  drop_empty "${own%/*}"
+  drop "$dropin"
+  drop_empty "${dropin%/*}"
   systemctl daemon-reload
 done
 # shellcheck disable=SC2086 # patterns

@@ -14,8 +14,8 @@ has_old_proxy() { # UNIT
   file=/etc/gpustack-cluster/proxy.env
   grep -qsxF "EnvironmentFile=$file" "/etc/systemd/system/$1.service.d/gpustack.conf" || return 1
   # For the zone of TZ; only UTC's name means the same to every date(1).
-  started=$(TZ=UTC systemctl show -p ActiveEnterTimestamp --value "$1.service")
-  [ "$(stat -c %Y "$file")" -gt "$(date -d "$started" +%s)" ]
+  start_time=$(TZ=UTC systemctl show -p ActiveEnterTimestamp --value "$1.service")
+  [ "$(stat -c %Y "$file")" -gt "$(date -d "$start_time" +%s)" ]
 }
 
 ensure() { # UNIT COMMAND

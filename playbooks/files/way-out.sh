@@ -5,7 +5,7 @@
 # has all of those files. Follows fetch.sh.
 set -eu
 umask 077
-trusted=/etc/ssl/certs/ca-certificates.crt
+certificates=/etc/ssl/certs/ca-certificates.crt
 proxy_settings='' mirror_login='' authorities='' apt_settings='' apt_login='' different=''
 while read -r path mode text; do
   [ -n "$path" ] && [ "$mode" != - ] || continue
@@ -28,9 +28,9 @@ fetch_by_apt() { # URL FILE
   mkdir "$FRESH/login"
   printf '%s\n' "$apt_login" >"$FRESH/login/proxy.conf"
   printf '%s\n' "$apt_settings" >"$FRESH/settings"
-  most=$((30 * ${TIMEOUT_FACTOR:-1})) host=${1#*://} host=${host%%/*} rc=22 status=''
+  limit=$((30 * ${TIMEOUT_FACTOR:-1})) host=${1#*://} host=${host%%/*} rc=22 status=''
   if output=$(LC_ALL=C /usr/lib/apt/apt-helper -c "$FRESH/settings" -o "Dir::Etc::netrcparts=$FRESH/login" \
-    -o Acquire::Retries=0 -o "Acquire::http::Timeout=$most" -o "Acquire::https::Timeout=$most" \
+    -o Acquire::Retries=0 -o "Acquire::http::Timeout=$limit" -o "Acquire::https::Timeout=$limit" \
     -o Acquire::https::Verify-Peer=false download-file "$1" "$2" 2>&1); then
     return 0
   fi
@@ -51,11 +51,11 @@ fetch_by_apt() { # URL FILE
 FRESH=$(mktemp -d)
 trap 'rm -rf "$FRESH"' EXIT
 if [ -n "$authorities" ]; then
-  { cat "$trusted" 2>/dev/null || :; printf '%s' "$authorities"; } >"$FRESH/authorities"
+  { cat "$certificates" 2>/dev/null || :; printf '%s' "$authorities"; } >"$FRESH/authorities"
   authorities=$FRESH/authorities
 fi
 ask() {
-  if command -v curl >/dev/null && case $URL in https:*) [ -s "$trusted" ] ;; esac; then
+  if command -v curl >/dev/null && case $URL in https:*) [ -s "$certificates" ] ;; esac; then
     fetch "$URL" "$FRESH/file"
   else
     fetch_by_apt "$URL" "$FRESH/file"
@@ -67,9 +67,9 @@ if ask; then
     *) expected='^-----BEGIN PGP PUBLIC KEY BLOCK-----' ;;
   esac
   ! head -n 1 "$FRESH/file" | grep -qaE -e "$expected" || exit 0
-  sent='another file'
-  ! head -c 4096 "$FRESH/file" | grep -qaiE '<(!doctype|html|head|body|script)' || sent='a page of HTML'
-  refuse "$URL" "$sent came in its place, as from a proxy or portal that wants a login or lets nobody through; ask who runs it, or look at proxy and source of the spec" || :
+  content='another file'
+  ! head -c 4096 "$FRESH/file" | grep -qaiE '<(!doctype|html|head|body|script)' || content='a page of HTML'
+  refuse "$URL" "$content came in its place, as from a proxy or portal that wants a login or lets nobody through; ask who runs it, or look at proxy and source of the spec" || :
 fi
 echo "Nothing was changed on $(hostname)." >&2
 exit 1

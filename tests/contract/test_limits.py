@@ -45,7 +45,7 @@ def test_every_program_with_a_limit_is_in_the_table() -> None:
     used_limits: dict[str, set[str]] = {}
     for path in [*SCRIPTS, LIMITS]:
         text = re.sub(r"^\s*#.*$", "", path.read_text(), flags=re.MULTILINE)
-        for seconds, program in re.findall(r"\blimited ([0-9]+) (\w+)", text):
+        for seconds, program in re.findall(r"\brun_limited ([0-9]+) (\w+)", text):
             used_limits.setdefault(program, set()).add(seconds)
         for seconds in re.findall(r"\bhold_lock \S+ ([0-9]+)", text):
             used_limits.setdefault("hold_lock", set()).add(seconds)
@@ -112,7 +112,7 @@ def run(script: str, factor: str = "1") -> "subprocess.CompletedProcess[str]":
 
 
 def test_a_program_that_is_ended_is_named_with_its_seconds() -> None:
-    process = run("limited 1 sleep 20")
+    process = run("run_limited 1 sleep 20")
     assert process.returncode == 124
     assert re.fullmatch(
         r"ended after its limit of 1 s on \S+: sleep 20 \(gpustack explain limit-reached\)\n", process.stderr
@@ -120,7 +120,7 @@ def test_a_program_that_is_ended_is_named_with_its_seconds() -> None:
 
 
 def test_a_program_that_somebody_killed_was_not_ended_by_its_limit() -> None:
-    process = run("limited 20 sh -c 'kill -9 $$'")
+    process = run("run_limited 20 sh -c 'kill -9 $$'")
     assert process.returncode == 137
     assert "killed by another program or the kernel on " in process.stderr
     assert "limit" not in process.stderr
@@ -128,17 +128,17 @@ def test_a_program_that_somebody_killed_was_not_ended_by_its_limit() -> None:
 
 def test_a_status_alone_is_no_limit() -> None:
     """xargs ends with 124 where its command ends with 255."""
-    process = run("echo a | limited 20 xargs sh -c 'exit 255'")
+    process = run("echo a | run_limited 20 xargs sh -c 'exit 255'")
     assert process.returncode == 124
     assert "limit" not in process.stderr
 
 
 def test_the_factor_stretches_a_limit() -> None:
-    assert (run("limited 1 sleep 2", factor="10").returncode, run("limited 1 false").returncode) == (0, 1)
+    assert (run("run_limited 1 sleep 2", factor="10").returncode, run("run_limited 1 false").returncode) == (0, 1)
 
 
 def test_input_output_and_status_are_the_programs_own() -> None:
-    process = run("echo in | limited 5 cat; limited 5 sh -c 'exit 7'")
+    process = run("echo in | run_limited 5 cat; run_limited 5 sh -c 'exit 7'")
     assert (process.stdout, process.stderr, process.returncode) == ("in\n", "", 7)
 
 

@@ -4,7 +4,7 @@ case $(dpkg-query -Wf '${db:Status-Status}' containerd.io 2>/dev/null) in instal
 # shellcheck source=/dev/null
 . /etc/os-release || exit
 root=$(printf '%s\n' "$CONTAINERD_ROOT" | sed "s/{os}/$ID/")
-index=$(way "$root" | curl -fsSL --config - --connect-timeout 3 -m "$((6 * ${TIMEOUT_FACTOR:-1}))" \
+index=$(proxy_setting "$root" | curl -fsSL --config - --connect-timeout 3 -m "$((6 * ${TIMEOUT_FACTOR:-1}))" \
   "$root/dists/$VERSION_CODENAME/stable/binary-$(dpkg --print-architecture)/Packages.gz" | gunzip) || exit
 printf '%s\n' "$index" | awk -v line="$CONTAINERD." 'BEGIN { RS = ""; FS = "\n" } {
   name = version = file = ""
@@ -16,7 +16,7 @@ printf '%s\n' "$index" | awk -v line="$CONTAINERD." 'BEGIN { RS = ""; FS = "\n" 
   }
   if (name == "containerd.io" && index(version, line) == 1 && version !~ /~(alpha|beta|rc)/) print version, file
 }' | sort -rV | head -n 3 | while read -r version file; do
-  code=$(way "$root" | curl -sIL --config - -m "$((3 * ${TIMEOUT_FACTOR:-1}))" -o /dev/null -w '%{http_code}' "$root/$file") || :
+  code=$(proxy_setting "$root" | curl -sIL --config - -m "$((3 * ${TIMEOUT_FACTOR:-1}))" -o /dev/null -w '%{http_code}' "$root/$file") || :
   echo "$version $code"
   [ "$code" = 404 ] || break
 done

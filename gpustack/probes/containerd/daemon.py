@@ -244,8 +244,8 @@ $secret
 $file
 "*)
     login=$(sed -n 's/^ *Authorization = "\(.*\)"$/\1/p' "$file")
-    found=$(printf '%s%s' "$SALT" "$login" | sha256sum)
-    [ "${found%% *}" = "$MIRROR_LOGIN" ] && is=same || is=other
+    login_sum=$(printf '%s%s' "$SALT" "$login" | sha256sum)
+    [ "${login_sum%% *}" = "$MIRROR_LOGIN" ] && is=same || is=other
     value="(\"[^\"]*\"|'[^']*'|\[[^]]*])" mode=$(stat -c %04a "$file")
     sed -E "s/(authorization['\"]?[[:space:]]*=[[:space:]]*)$value/\1\"$is, mode $mode\"/Ig" "$file" |
       toml_keys 'server|capabilities' "${file%/hosts.toml}" /dev/stdin ;;

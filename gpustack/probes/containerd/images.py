@@ -73,8 +73,8 @@ printf '%s\n' "$config" | awk '/^ *\[/ {{ table = $1 }}
   /^ *\[.*cri\.v1\.images.\.registry\.(mirrors|configs|auths)\./ {{ print "setting", "registry", "other" }}'
 [ -S {SOCKET.removeprefix("unix://")} ] && [ -e {LIST} ] || exit 0
 # ctr reads the size of each image, so the names that the runtime adds by digest are left out.
-found=$(ctr --timeout "$((4 * ${{TIMEOUT_FACTOR:-1}}))s" --namespace k8s.io images list 'name~="^[^@]+/"') || exit
-printf '%s\n' "$found" | awk 'NR == FNR {{ wanted[$1] = $2; next }}
+images=$(ctr --timeout "$((4 * ${{TIMEOUT_FACTOR:-1}}))s" --namespace k8s.io images list 'name~="^[^@]+/"') || exit
+printf '%s\n' "$images" | awk 'NR == FNR {{ wanted[$1] = $2; next }}
   $1 in wanted && wanted[$1] != $3 {{ print "other", $1 }}' {LIST} -"""),
     parse_images,
     limit=10,

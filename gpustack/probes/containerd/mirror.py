@@ -49,7 +49,7 @@ MIRROR_STATE = Probe(
     Lines(
         PROXY_FUNCTION
         + rf"""[ -n "$MIRROR" ] && command -v curl >/dev/null || exit 0
-{{ way "$MIRROR"
+{{ proxy_setting "$MIRROR"
 [ ! -r {MIRROR_LOGIN} ] || awk -v url="$MIRROR/" '$1 == "machine" && index(url, $2 "/") == 1 {{
   gsub(/[\\"]/, "\\\\&", $6)
   print "user = \"" $4 ":" $6 "\""

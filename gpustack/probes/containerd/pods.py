@@ -138,18 +138,18 @@ image=$(containerd config dump 2>/dev/null | sed -nE "s/^ *sandbox(_image)? = ['
 image=${{image%%
 *}}
 printf '== image\n%s\n== there\n' "$image"
-listed=$(crictl --image-endpoint {SOCKET} images)
-others=$(printf '%s\n' "$listed" | awk -v image="$image" '
+image_list=$(crictl --image-endpoint {SOCKET} images)
+listing=$(printf '%s\n' "$image_list" | awk -v image="$image" '
   NR != 1 && $1 ":" $2 == image {{there = "yes"}}
   NR != 1 && $1 !~ /</ && !seen[$1]++ && many++ < 100 {{list = list $1 "\n"}}
   END {{printf "%s== others\n%s", there ? "yes\n" : "", list}}')
-case $others in
+case $listing in
   yes*) ;;
   *)
     output=$(crictl --image-endpoint {SOCKET} inspecti -q "$image" 2>&1 >/dev/null) && echo yes
     case $output in '' | *'no such image'*) ;; *) exit 1 ;; esac ;;
 esac
-printf '%s\n' "$others"
+printf '%s\n' "$listing"
 echo '== failed'
 journalctl -u containerd --since -15min -o cat --no-pager 2>/dev/null |
   awk '{NAME_KINDS}

@@ -4,7 +4,7 @@
 toml_keys() {
   keep=$1
   shift
-  awk -v keep="^($keep)\$" -v ours='# Written by gpustack; a change here is undone by the next install.' '
+  awk -v keep="^($keep)\$" -v header='# Written by gpustack; a change here is undone by the next install.' '
   function bare(text, out, word, before) {
     while (match(text, /[^][{},= \t]+/)) {
       word = substr(text, RSTART, RLENGTH)
@@ -52,7 +52,7 @@ toml_keys() {
     }
     if (depth <= 0) {
       depth = 0
-      if ($0 ~ /^[ \t]*(#|$)/) { print lines == 1 && $0 == ours ? $0 : ""; return }
+      if ($0 ~ /^[ \t]*(#|$)/) { print lines == 1 && $0 == header ? $0 : ""; return }
       if ($0 ~ /^[ \t]*\[/) {
         sub(/\][ \t]*#.*$/, "]")
         print $0 ~ table ? $0 : "[REDACTED"

@@ -178,8 +178,8 @@ exit 0"""),
 STATIC_PODS = Probe(
     "kubeadm.static-pods",
     Lines(rf"""date +%s
-found=$(crictl --runtime-endpoint {SOCKET} ps -a -o json --name '^({"|".join(COMPONENTS)})$') || exit
-echo "$found" | sed -nE 's/^ {{6}}"(state|createdAt)": "([^"]*)",?$/\1 \2/p
+containers=$(crictl --runtime-endpoint {SOCKET} ps -a -o json --name '^({"|".join(COMPONENTS)})$') || exit
+echo "$containers" | sed -nE 's/^ {{6}}"(state|createdAt)": "([^"]*)",?$/\1 \2/p
   s/^ {{8}}"(name|attempt)": "?([^",]*)"?,?$/\1 \2/p'"""),
     parse_component_runs,
     manual_command="crictl ps -a",
@@ -203,17 +203,17 @@ AUTHORITIES = Probe(
     Lines(r"""sum() {
   key=$(openssl x509 -pubkey -noout 2>/dev/null) && [ -n "$key" ] || return 0
   key=${key#*-----BEGIN PUBLIC KEY-----}
-  found=$(echo "${key%-----END*}" | base64 -d | sha256sum)
-  echo "${found%% *}"
+  sum_line=$(echo "${key%-----END*}" | base64 -d | sha256sum)
+  echo "${sum_line%% *}"
 }
-file=/etc/kubernetes/pki/ca.crt own='' encoded=''
-[ ! -e "$file" ] || { own=$(sum <"$file") encoded=$(base64 -w 0 "$file"); }
-[ -z "$own" ] || echo "own $own"
+file=/etc/kubernetes/pki/ca.crt authority_sum='' authority_text=''
+[ ! -e "$file" ] || { authority_sum=$(sum <"$file") authority_text=$(base64 -w 0 "$file"); }
+[ -z "$authority_sum" ] || echo "own $authority_sum"
 if [ -e /root/.kube/config ]; then
   sed -n 's/^ *certificate-authority-data: *//p' /root/.kube/config | while read -r data; do
-    found=$own
-    [ -n "$own" ] && [ "$data" = "$encoded" ] || found=$(echo "$data" | base64 -d 2>/dev/null | sum)
-    [ -z "$found" ] || echo "root $found"
+    sum_line=$authority_sum
+    [ -n "$authority_sum" ] && [ "$data" = "$authority_text" ] || sum_line=$(echo "$data" | base64 -d 2>/dev/null | sum)
+    [ -z "$sum_line" ] || echo "root $sum_line"
   done
 else
   echo 'root -'

@@ -118,8 +118,8 @@ SLOW_REQUESTS = Probe(
     "etcd.slow-requests",
     Lines(rf"""while read -r name kilobytes _; do
   case $name in
-    MemTotal:) all=$kilobytes ;;
-    MemAvailable:) memory=$((100 * kilobytes / all)); break ;;
+    MemTotal:) total=$kilobytes ;;
+    MemAvailable:) memory=$((100 * kilobytes / total)); break ;;
   esac
 done </proc/meminfo
 [ -e /etc/kubernetes/manifests/etcd.yaml ] || {{ echo "0 0 $memory"; exit 0; }}

@@ -10,19 +10,19 @@ count() {
 echo '== health'
 curl -s -o /dev/null --noproxy '*' -m "$((2 * ${TIMEOUT_FACTOR:-1}))" http://127.0.0.1:10256/healthz
 echo $?
-saved() {
+save_rules() {
   output=$("$1" -t "$2" 2>/dev/null) || exit
   case $output in '' | *'# Completed on '*) ;; *) exit 1 ;; esac
   echo "$output"
 }
 echo '== legacy'
 rules=$([ ! -e /proc/net/ip_tables_names ] || for table in nat filter; do
-  ! grep -qsx "$table" /proc/net/ip_tables_names || saved iptables-legacy-save "$table"
+  ! grep -qsx "$table" /proc/net/ip_tables_names || save_rules iptables-legacy-save "$table"
 done) || exit
 count
 echo '== nft'
 rules=$(for table in nat filter; do
-  ! command -v iptables-nft-save >/dev/null || saved iptables-nft-save "$table"
+  ! command -v iptables-nft-save >/dev/null || save_rules iptables-nft-save "$table"
 done) || exit
 count
 echo '== table'

@@ -5,10 +5,10 @@ echo '== ufw'; [ ! -e /etc/ufw/ufw.conf ] || sed -n 's/^ENABLED=//p' /etc/ufw/uf
 echo '== addresses'; ip -4 -o addr show || exit
 echo '== ssh'; sockets=$(ss -Htanp) || exit
 echo "$sockets" | awk '/"sshd/ {print $1, $4, $5}' | sort -u
-shared=no
+is_shared=no
 if command -v iptables >/dev/null; then
   if rules=$(iptables -w 2 -S 2>/dev/null); then
-    shared=yes
+    is_shared=yes
     echo '== iptables'; echo "$rules" | awk '!/KUBE-|FLANNEL-/'
   else
     case $(iptables -V) in *nf_tables*) command -v nft >/dev/null || exit ;; *) exit 1 ;; esac
@@ -43,7 +43,7 @@ table ip6 filter
   fi
 fi
 echo "$tables" | while read -r _ family name _; do
-  case $family/$name/$shared/$shared6 in
+  case $family/$name/$is_shared/$shared6 in
     ip/filter/yes/* | ip/nat/yes/* | ip/mangle/yes/* | ip/raw/yes/* | ip/security/yes/*) ;;
     ip6/filter/*/yes | ip6/nat/* | ip6/mangle/* | ip6/raw/* | ip6/security/*) ;;
     */kube-proxy/* | */flannel-*/*) ;;

@@ -12,7 +12,7 @@ for comm in /proc/[0-9]*/comm; do
   [ -z "$pod" ] || continue
   unit=${unit##*/}
   listening=${listening-$(ss -Hltnp)} || exit
-  address=$(printf '%s\n' "$listening" | awk -v own="pid=$pid," 'index($0, own) {print $4; exit}')
+  address=$(printf '%s\n' "$listening" | awk -v owner="pid=$pid," 'index($0, owner) {print $4; exit}')
   echo "engine ${unit:--} ${address:--}"
 done
 dpkg-query -Wf 'package ${Package} ${db:Status-Status} ${Version}\n' 'datacenter-gpu-manager*' 2>/dev/null

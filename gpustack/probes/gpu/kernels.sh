@@ -11,7 +11,7 @@ kernel "$(uname -r)"
 for image in /boot/vmlinuz-*; do
   [ ! -e "$image" ] || kernel "${image#/boot/vmlinuz-}"
 done
-there=$(dpkg-query -Wf '${Package} ${db:Status-Status}\n' 'linux-image-*' 'linux-headers-*' 2>/dev/null)
+packages=$(dpkg-query -Wf '${Package} ${db:Status-Status}\n' 'linux-image-*' 'linux-headers-*' 2>/dev/null)
 set --
 while read -r package status; do
   case $package/$status in
@@ -20,17 +20,17 @@ while read -r package status; do
     *) continue ;;
   esac
   case "
-$there
+$packages
 " in *"
 linux-headers-$image installed
 "*) ;; *) set -- "$@" "linux-headers-$image" ;; esac
 done <<PACKAGES
-$there
+$packages
 PACKAGES
 [ $# -gt 0 ] || exit 0
-listed=$(apt-cache -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= madison apt "$@" 2>/dev/null |
+candidates=$(apt-cache -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= madison apt "$@" 2>/dev/null |
   cut -d '|' -f 1 | tr -d ' ' | sort -u)
-printf '%s\n' "$listed" | grep -qx apt || exit 0
+printf '%s\n' "$candidates" | grep -qx apt || exit 0
 for name; do
-  printf '%s\n' "$listed" | grep -qxF "$name" || echo "unknown $name"
+  printf '%s\n' "$candidates" | grep -qxF "$name" || echo "unknown $name"
 done

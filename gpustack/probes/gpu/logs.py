@@ -149,8 +149,8 @@ KERNEL_LOG = Probe(
     "gpu.kernel-log",
     Lines(
         ONLY_WITH_GPU
-        + rf"""read -r up _ </proc/uptime || exit
-echo "== kernel ${{up%.*}}"
+        + rf"""read -r uptime _ </proc/uptime || exit
+echo "== kernel ${{uptime%.*}}"
 output=$(dmesg) || exit
 output=$(printf '%s\n' "$output" | grep -aE 'NVRM: Xid|NVRM: The NVIDIA GPU|{OFF_THE_BUS}|{MODULE_REFUSAL}|{ADAPTER}')
 [ -z "$output" ] || printf '%s\n' "$output" | tr -cd '\11\12\40-\176' | tail -n 100

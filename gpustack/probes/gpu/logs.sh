@@ -5,8 +5,8 @@ set --
 for folder in "$GPU_NAMESPACE"_*/*/; do
   [ -d "$folder" ] || continue
   file=
-  for one in "$folder"*.log; do
-    [ ! -e "$one" ] || [ -n "$file" ] && [ ! "$one" -nt "$file" ] || file=$one
+  for log in "$folder"*.log; do
+    [ ! -e "$log" ] || [ -n "$file" ] && [ ! "$log" -nt "$file" ] || file=$log
   done
   [ -z "$file" ] || set -- "$@" "$file"
 done

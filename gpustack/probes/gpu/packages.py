@@ -160,9 +160,9 @@ GPU_KERNELS = Probe(
 UNATTENDED_UPGRADES = Probe(
     "gpu.unattended-upgrades",
     Lines(
-        f"""{ONLY_WITH_GPU}enabled=1 interval=0
-eval "$(apt-config shell enabled APT::Periodic::Enable interval APT::Periodic::Unattended-Upgrade)" || exit
-[ -x /usr/bin/unattended-upgrade ] && [ "$enabled" != 0 ] && [ "$interval" != 0 ] && echo yes || echo no"""
+        f"""{ONLY_WITH_GPU}periodic=1 interval=0
+eval "$(apt-config shell periodic APT::Periodic::Enable interval APT::Periodic::Unattended-Upgrade)" || exit
+[ -x /usr/bin/unattended-upgrade ] && [ "$periodic" != 0 ] && [ "$interval" != 0 ] && echo yes || echo no"""
     ),
     parse_unattended,
     manual_command="apt-config dump APT::Periodic::Unattended-Upgrade",

@@ -81,8 +81,8 @@ WATCHERS = Probe(
     Lines(
         ONLY_WITH_GPU
         + r"""limit=$(cat /proc/sys/fs/inotify/max_user_instances) || exit
-used=$(find /proc/[0-9]*/fd -lname anon_inode:inotify -user root -printf x 2>/dev/null)
-echo "${#used} $limit" """
+instances=$(find /proc/[0-9]*/fd -lname anon_inode:inotify -user root -printf x 2>/dev/null)
+echo "${#instances} $limit" """
     ),
     parse_watchers,
     manual_command="sysctl fs.inotify.max_user_instances",

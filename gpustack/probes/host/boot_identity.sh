@@ -5,7 +5,7 @@ read -r id </proc/sys/kernel/random/boot_id || exit
 stat=$(cat /proc/1/stat) || exit
 # shellcheck disable=SC2086 # the fields are words
 set -- ${stat##*) }
-read -r up _ </proc/uptime || exit
-required=no
-[ ! -e /run/reboot-required ] || required=yes
-echo "$id-${20} $(($(date +%s) - ${up%.*} + ${20} / $(getconf CLK_TCK))) $required"
+read -r uptime _ </proc/uptime || exit
+reboot_required=no
+[ ! -e /run/reboot-required ] || reboot_required=yes
+echo "$id-${20} $(($(date +%s) - ${uptime%.*} + ${20} / $(getconf CLK_TCK))) $reboot_required"

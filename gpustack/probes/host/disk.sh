@@ -9,7 +9,7 @@ pods=$(stat -c %d /var/log/pods 2>/dev/null)
 [ -z "$pods" ] || [ "$pods" = "$(stat -c %d /var/log)" ] || set -- "$@" /var/log/pods
 [ $# -eq 0 ] || df -k --output=file,size,avail,itotal,iavail "$@" | print_rooms
 echo '== mounts'
-devices='' seen='' names=''
+devices='' seen_devices='' names=''
 for path in /etc /var /var/log /var/lib/kubelet /var/lib/containerd /var/lib/etcd; do
   [ -d "$path" ] || continue
   mount=$(findmnt -nro SOURCE,OPTIONS -T "$path") || exit
@@ -18,8 +18,8 @@ for path in /etc /var /var/log /var/lib/kubelet /var/lib/containerd /var/lib/etc
   options=${mount##* } device=${mount%% *}
   echo "$path ${options%%,*}"
   device=${device%%\[*}
-  case "$seen " in *" $device "*) continue ;; esac
-  seen="$seen $device"
+  case "$seen_devices " in *" $device "*) continue ;; esac
+  seen_devices="$seen_devices $device"
   devices="$devices $(lsblk -snlo NAME "$device" 2>/dev/null || echo "${device##*/}")"
 done
 echo '== errors'

@@ -15,7 +15,7 @@ Comparison = Literal["same", "other", "none"]
 
 # `way URL`: the proxy of the spec for it, as lines for `curl --config -`. Its address may hold a password, which no
 # argument and no environment of a program is to have. Without the file there is none.
-PROXY_FUNCTION = r"""way() (
+PROXY_FUNCTION = r"""proxy_setting() (
   file=/etc/gpustack-cluster/proxy.env
   [ -r "$file" ] || exit 0
   value_of() { sed -n "s/^$1=//p" "$file" | tr -d '"'; }
@@ -76,8 +76,8 @@ EGRESS = Probe(
         TRUST_FUNCTION
         + rf"""for file in {" ".join(path for paths in PATHS.values() for path in paths)}; do
   [ -e "$file" ] || continue
-  found=$({{ printf '%s' "$SALT"; cat "$file"; }} | sha256sum)
-  case $EGRESS in *"$file ${{found%% *}}"*) is=same ;; *) is=other ;; esac
+  actual_sum=$({{ printf '%s' "$SALT"; cat "$file"; }} | sha256sum)
+  case $EGRESS in *"$file ${{actual_sum%% *}}"*) is=same ;; *) is=other ;; esac
   case "$is $file" in "same "*/ca-certificates/*) is_trusted "$file" || is=untrusted ;; esac
   echo "$file $is $(stat -c '%a %U %Y' "$file")"
 done"""
@@ -101,8 +101,8 @@ for unit in $units; do
   is=none
   if grep -qzE '^(HTTP|HTTPS|NO)_PROXY=' "/proc/$pid/environ"; then
     output=$(tr '\0' '\n' <"/proc/$pid/environ" | grep -E '^(HTTP|HTTPS|NO)_PROXY=' | sort)
-    found=$(printf '%s%s\n' "$SALT" "$output" | sha256sum)
-    [ "${found%% *}" = "$EGRESS_DAEMON" ] && is=same || is=other
+    actual_sum=$(printf '%s%s\n' "$SALT" "$output" | sha256sum)
+    [ "${actual_sum%% *}" = "$EGRESS_DAEMON" ] && is=same || is=other
   fi
   echo "$unit $is"
 done"""),

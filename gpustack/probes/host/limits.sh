@@ -3,14 +3,14 @@ echo '== rooms'
 df -k -t tmpfs --output=file,size,avail,itotal,iavail /run /tmp 2>/dev/null | print_rooms
 echo '== units'
 for unit in containerd kubelet; do
-  shown=$(systemctl show -p MainPID,TasksCurrent,TasksMax "$unit") || exit
-  main='' tasks='' most=''
+  properties=$(systemctl show -p MainPID,TasksCurrent,TasksMax "$unit") || exit
+  main='' tasks='' maximum=''
   while IFS='=' read -r name value; do
-    case $name in MainPID) main=$value ;; TasksCurrent) tasks=$value ;; TasksMax) most=$value ;; esac
+    case $name in MainPID) main=$value ;; TasksCurrent) tasks=$value ;; TasksMax) maximum=$value ;; esac
   done <<SHOWN
-$shown
+$properties
 SHOWN
-  echo "$unit TasksMax $tasks $most"
+  echo "$unit TasksMax $tasks $maximum"
   [ -r "/proc/$main/limits" ] || continue
   limit=$(awk '/^Max open files/ {print $4}' "/proc/$main/limits" 2>/dev/null)
   files=$(find "/proc/$main/fd" -mindepth 1 2>/dev/null | wc -l)
@@ -24,10 +24,10 @@ cd /proc || exit
     echo "$name ${threads#*/} $(cat "sys/kernel/${name#kernel.}")"
   done
   # The shell reads one byte at a time, of which such a file has only the first.
-  read -r files _ most <<FILES
+  read -r files _ maximum <<FILES
 $(cat sys/fs/file-nr)
 FILES
-  [ -z "$most" ] || echo "fs.file-max $files $most"
+  [ -z "$maximum" ] || echo "fs.file-max $files $maximum"
   echo "fs.aio-max-nr $(cat sys/fs/aio-nr) $(cat sys/fs/aio-max-nr)"
   awk '$1 == "0:" {sub("/", " ", $4); print "kernel.keys.root_maxkeys", $4}' key-users
   awk '$1 == "memory" && $4 == 1 {print "memory-cgroups", $3, 65535}' cgroups

@@ -3,9 +3,9 @@
 # the log, how many of its errors differ from this one in numbers alone, the first time in the part that is read, when
 # the first of these errors was logged, and the line. klog, logrus, zap, slog and CoreDNS mark an error by a letter, a
 # key or a word.
-from=$(date -d '-5 minutes' +%Y-%m-%dT%H:%M:%S) || exit
+begin_time=$(date -d '-5 minutes' +%Y-%m-%dT%H:%M:%S) || exit
 list_errors() {
-  tr -cd '\11\12\40-\176' | awk -v from="$from" -v marked="$1" '
+  tr -cd '\11\12\40-\176' | awk -v begin_time="$begin_time" -v needs_mark="$1" '
     function is_error(text) {
       return text ~ /^[EF][0-9][0-9][0-9][0-9] / ||
         substr(text, 1, 80) ~ /(^|\[| |\t)(ERROR|FATAL|CRITICAL|PANIC)(\]|:| |\t)/ ||
@@ -19,11 +19,11 @@ list_errors() {
       sub(/^[^ ]+ [^ ]+ [^ ]+ /, "", text)
       if (!is_file) {log_name = $3; sub(/[^a-zA-Z0-9_.@-].*/, "", log_name)}
       if (!(log_name in start)) start[log_name] = $1
-      if (marked && !is_error(text)) next
+      if (needs_mark && !is_error(text)) next
       gsub(/[0-9][0-9a-f-]*/, "#", text)
       key = log_name " " substr(text, 1, 99)
       if (!(key in first)) first[key] = $1
-      if (substr($1, 1, 19) < from) next
+      if (substr($1, 1, 19) < begin_time) next
       count[key]++; line[key] = $0; position[key] = NR; name[key] = log_name
     }
     END {for (key in count) print position[key], name[key], count[key], start[name[key]], first[key], line[key]}' |

@@ -98,14 +98,14 @@ def build_chains_script(prefix: str) -> str:
     """Build a script that lists chains of both kernel interfaces; the older one is asked only where it has tables."""
     return f"""for tool in iptables ip6tables; do
   command -v "$tool-save" >/dev/null || continue
-  others=
+  other_tool=
   if [ -s "/proc/net/${{tool%tables}}_tables_names" ]; then
-    case $("$tool" -V) in *nf_tables*) others=$tool-legacy ;; esac
+    case $("$tool" -V) in *nf_tables*) other_tool=$tool-legacy ;; esac
   fi
-  for one in $tool $others; do
-    rules=$("$one-save") || exit
-    found=$(printf '%s\\n' "$rules" | grep -c '^:{prefix}') || continue
-    echo "chains {prefix}* of $one ($found)"
+  for program in $tool $other_tool; do
+    rules=$("$program-save") || exit
+    chain_count=$(printf '%s\\n' "$rules" | grep -c '^:{prefix}') || continue
+    echo "chains {prefix}* of $program ($chain_count)"
   done
 done
 """

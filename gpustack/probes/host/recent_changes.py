@@ -73,11 +73,11 @@ PACKAGES = Probe(
 )
 TIMES = Probe(
     "recent.files",
-    Lines(rf"""booted=$(TZ=UTC systemctl show -p UserspaceTimestamp --value)
-times=$(printf '%s\n' now ${{booted:+"$booted"}} | date -f - +@%s)
-now=${{times%%
+    Lines(rf"""boot_time=$(TZ=UTC systemctl show -p UserspaceTimestamp --value)
+times=$(printf '%s\n' now ${{boot_time:+"$boot_time"}} | date -f - +@%s)
+current_time=${{times%%
 *}}
-printf '== now\n%s\n== booted%s\n' "${{now#@}}" "${{times#"$now"}}"
+printf '== now\n%s\n== booted%s\n' "${{current_time#@}}" "${{times#"$current_time"}}"
 echo '== files'
 cd /etc || exit
 set --

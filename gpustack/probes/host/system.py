@@ -163,8 +163,8 @@ PYTHON = Probe(
     Lines(r"""for minor in 8 9 10 11 12 13 14 15; do
   ! command -v python3.$minor >/dev/null || echo 3.$minor
 done
-found=$(command -v /usr/bin/python3 || command -v python3) || { echo -; exit 0; }
-"$found" -IESc 'import sys; print("%d.%d" % sys.version_info[:2])'"""),
+program=$(command -v /usr/bin/python3 || command -v python3) || { echo -; exit 0; }
+"$program" -IESc 'import sys; print("%d.%d" % sys.version_info[:2])'"""),
     parse_pythons,
     manual_command="python3 --version",
 )

@@ -114,14 +114,14 @@ def build_units_script(*names: str) -> str:
     systemctl prints them so itself from systemd 251 on (--timestamp=unix: systemd/systemd pull request 22568); before,
     it prints them for the zone of TZ, whose abbreviation means another zone to date(1) where it is not UTC.
     """
-    return rf"""shown=$(TZ=UTC systemctl show -p {PROPERTIES} {" ".join(names)}) || exit
-times=$(printf 'now\n%s\n' "$shown" | while IFS= read -r line; do
+    return rf"""properties=$(TZ=UTC systemctl show -p {PROPERTIES} {" ".join(names)}) || exit
+times=$(printf 'now\n%s\n' "$properties" | while IFS= read -r line; do
   case $line in now | *Timestamp=?*) echo "${{line#*=}}" ;; esac
 done | date -f - +%s) || exit
 {{
-  read -r now <&3
-  printf 'Now=%s\n\n' "$now"
-  printf '%s\n' "$shown" | while IFS= read -r line; do
+  read -r current_time <&3
+  printf 'Now=%s\n\n' "$current_time"
+  printf '%s\n' "$properties" | while IFS= read -r line; do
     case $line in *Timestamp=?*)
       read -r epoch <&3 || exit
       line=${{line%%=*}}=@$epoch ;;

@@ -17,12 +17,12 @@ def parse_paths(answer: Answer) -> tuple[str, ...]:
 
 UNRECORDED_PATHS = Probe(
     "owned.unrecorded",
-    Lines(f"""recorded=$(sed -n 's/^"\\(\\/[^"]*\\)": .*/\\1/p' {RECORD} 2>/dev/null)
+    Lines(f"""record_paths=$(sed -n 's/^"\\(\\/[^"]*\\)": .*/\\1/p' {RECORD} 2>/dev/null)
 ask() {{
   # No file of gpustack has such a name, and a pattern finds what others put beside them.
   case $1 in *[!A-Za-z0-9/_.@-]* | *..*) return ;; esac
   case "
-$recorded
+$record_paths
 " in *"
 $1
 "*) ;; *) [ ! -e "$1" ] || echo "$1" ;; esac

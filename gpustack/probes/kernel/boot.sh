@@ -18,8 +18,8 @@ done
 [ $# -eq 0 ] || grep -hvE '^ *([#;]|$)' "$@" || [ $? -eq 1 ] || exit
 echo '== builtin'
 list=/lib/modules/$release/modules.builtin
-[ ! -e "$list" ] || found=$(grep -oE '/(overlay|br_netfilter)\.ko' "$list") || [ $? -eq 1 ] || exit 1
+[ ! -e "$list" ] || builtin_paths=$(grep -oE '/(overlay|br_netfilter)\.ko' "$list") || [ $? -eq 1 ] || exit 1
 for name in overlay br_netfilter; do
-  case ${found-} in *"/$name.ko"*) echo "$name" ;; esac
+  case ${builtin_paths-} in *"/$name.ko"*) echo "$name" ;; esac
 done
 exit 0

@@ -50,11 +50,11 @@ def parse_denials(answer: Answer) -> tuple[Denial, ...]:
 INOTIFY = Probe(
     "kernel.inotify",
     Lines(r"""cat /proc/sys/fs/inotify/max_user_instances || exit
-used=$(find /proc/[0-9]*/fd -lname anon_inode:inotify -printf x 2>/dev/null)
-echo "${#used}"
-: & over=$!
-wait "$over"
-output=$(timeout 0.4 tail -n 0 -f --pid="$over" /etc/passwd 2>&1)
+instances=$(find /proc/[0-9]*/fd -lname anon_inode:inotify -printf x 2>/dev/null)
+echo "${#instances}"
+: & child=$!
+wait "$child"
+output=$(timeout 0.4 tail -n 0 -f --pid="$child" /etc/passwd 2>&1)
 case $output in *inotify*) echo 1 ;; *) echo 0 ;; esac"""),
     parse_inotify,
     manual_command="sysctl fs.inotify.max_user_instances",

@@ -58,13 +58,13 @@ def parse_attempts(answer: Answer) -> Mapping[str, ConnectionAttempt]:
 TRY = r"""try() {
   output=$(curl -skv -o /dev/null -m "$((4 * ${TIMEOUT_FACTOR:-1}))" \
     -w '%{stderr}@ %{time_connect} %{errormsg}\n' "$@" 2>&1)
-  ended=$?
+  code=$?
   words=''
   case "
 $output" in *"
 @ "*) words=${output##*@ } ;; esac
   case $output in *'Connection refused'*) words="$words: Connection refused" ;; esac
-  echo "$ended $words"
+  echo "$code $words"
 }
 """
 # Any HTTP status will do. Through the proxy of the spec, as our own downloads go.
@@ -74,7 +74,7 @@ SOURCE = Probe(
         TRY
         + PROXY_FUNCTION
         + r"""url=${MIRROR:-https://pkgs.k8s.io/}
-echo "$url $(way "$url" | try --config - "$url")" """
+echo "$url $(proxy_setting "$url" | try --config - "$url")" """
     ),
     parse_source_attempt,
     manual_command="curl -v SOURCE",

@@ -48,9 +48,9 @@ def parse_cgroup_driver(answer: Answer) -> Driver:
 CGROUPS = Probe(
     "kubelet.cgroups",
     Lines(rf"""command -v journalctl >/dev/null || exit
-started=$(systemctl show -p InvocationID --value kubelet.service)
-[ -n "$started" ] || exit 0
-output=$(journalctl "_SYSTEMD_INVOCATION_ID=$started" -o cat --no-pager 2>/dev/null | sed -nE \
+invocation=$(systemctl show -p InvocationID --value kubelet.service)
+[ -n "$invocation" ] || exit 0
+output=$(journalctl "_SYSTEMD_INVOCATION_ID=$invocation" -o cat --no-pager 2>/dev/null | sed -nE \
   '/.*"Using cgroup driver setting received from the CRI runtime" cgroupDriver="([a-z]*)".*/{{s//\1/p;q}};2000q')
 [ -z "$output" ] || echo "$output"
 [ -n "$output" ] || [ ! -d /var/log/journal ] || {build_space_test("/var/log/journal")} && exit 0

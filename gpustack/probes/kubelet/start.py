@@ -93,12 +93,12 @@ KUBELET_CERTIFICATE = Probe(
 }
 file=/etc/kubernetes/kubelet.conf
 [ -r "$file" ] || exit 0
-found=$(sed -nE 's/^ *(client-certificate(-data)?): */\1 /p' "$file")
+entries=$(sed -nE 's/^ *(client-certificate(-data)?): */\1 /p' "$file")
 data='' path=''
 while read -r key value; do
   case $key in *-data) data=${data:-$value} ;; *) path=${path:-$value} ;; esac
 done <<FOUND
-$found
+$entries
 FOUND
 if [ -n "$data" ]; then
   echo "in $file"

@@ -66,14 +66,14 @@ def parse_temporary_paths(answer: Answer) -> tuple[str, ...]:
 TEMPORARIES = Probe(
     "leftovers.temporary",
     Lines(f"""set -- root ${{SUDO_USER:+"$SUDO_USER"}}
-found=$(getent passwd "$@" | while IFS=: read -r _ _ _ _ _ home _; do
+paths=$(getent passwd "$@" | while IFS=: read -r _ _ _ _ _ home _; do
   folder=$home{TEMPORARY_FOLDER.removeprefix("~")}
   [ ! -L "$folder" ] || continue
   for path in "$folder"/*; do
     [ ! -e "$path" ] || echo "$path"
   done
 done)
-[ -z "$found" ] || printf '%s\n' "$found" | sort -u"""),
+[ -z "$paths" ] || printf '%s\n' "$paths" | sort -u"""),
     parse_temporary_paths,
     manual_command=f"ls {TEMPORARY_FOLDER}",
 )

@@ -10,8 +10,8 @@ read_log() {
 }
 read -r start _ </proc/uptime
 for log in ${LOGS:-}; do
-  read -r now _ </proc/uptime
-  [ "$((${now%.*} - ${start%.*}))" -lt "$((3 * ${TIMEOUT_FACTOR:-1}))" ] || break
+  read -r uptime _ </proc/uptime
+  [ "$((${uptime%.*} - ${start%.*}))" -lt "$((3 * ${TIMEOUT_FACTOR:-1}))" ] || break
   rest=$log
   space=${rest%%/*} rest=${rest#*/}
   pod=${rest%%/*} rest=${rest#*/}

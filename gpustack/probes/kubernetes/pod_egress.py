@@ -11,15 +11,15 @@ POD_EGRESS = Probe(
     "egress.pods",
     Lines(r"""[ -n "${POD_EGRESS-}" ] && [ -r /etc/kubernetes/admin.conf ] || exit 0
 # shellcheck disable=SC2016 # of the template
-printf '%s' "$POD_EGRESS" | while read -r kind space name wanted; do
+printf '%s' "$POD_EGRESS" | while read -r kind space name expected_sum; do
   case $kind in Secret) value='{{$value}}' ;; *) value='{{printf "%q" $value}}' ;; esac
-  found=$(kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout="$((4 * ${TIMEOUT_FACTOR:-1}))s" \
+  values=$(kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout="$((4 * ${TIMEOUT_FACTOR:-1}))s" \
     -n "$space" get "$kind" "$name" --ignore-not-found \
     -o "go-template={{range \$key, \$value := .data}}{{\$key}} $value{{\"\\n\"}}{{end}}") || exit
   is=none
-  if [ -n "$found" ]; then
-    output=$({ printf '%s' "$SALT"; printf '%s\n' "$found" | sort | head -c -1; } | sha256sum)
-    [ "${output%% *}" = "$wanted" ] && is=same || is=other
+  if [ -n "$values" ]; then
+    output=$({ printf '%s' "$SALT"; printf '%s\n' "$values" | sort | head -c -1; } | sha256sum)
+    [ "${output%% *}" = "$expected_sum" ] && is=same || is=other
   fi
   echo "$name $is"
 done

@@ -130,16 +130,16 @@ RECEIVERS = Probe(
 SECRETS = Probe(
     "alerting.secret",
     Lines(r"""[ -n "${RECEIVERS-}" ] && [ -r /etc/kubernetes/admin.conf ] || exit 0
-printf '%s' "$RECEIVERS" | while read -r name secret key wanted; do
-  found=$(kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout="$((4 * ${TIMEOUT_FACTOR:-1}))s" \
+printf '%s' "$RECEIVERS" | while read -r name secret key expected_sum; do
+  text=$(kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout="$((4 * ${TIMEOUT_FACTOR:-1}))s" \
     -n "$MONITORING" get secret "$secret" --ignore-not-found \
     -o "go-template={{range \$name, \$value := .data}}{{if eq \$name \"$key\"}}{{\$value}}{{end}}{{end}}") || exit
   is=none
-  if [ -n "$found" ]; then
+  if [ -n "$text" ]; then
     is=same
-    if [ "$wanted" != - ]; then
-      output=$({ printf '%s' "$SALT"; printf '%s' "$found" | base64 -d; } | sha256sum)
-      [ "${output%% *}" = "$wanted" ] || is=other
+    if [ "$expected_sum" != - ]; then
+      output=$({ printf '%s' "$SALT"; printf '%s' "$text" | base64 -d; } | sha256sum)
+      [ "${output%% *}" = "$expected_sum" ] || is=other
     fi
   fi
   echo "$name $is"

@@ -65,13 +65,13 @@ CNI_PROGRAMS = Probe(
   machine=${{1-}}${{2-}}${{3-}}${{4-}}${{19-}}${{20-}}
 }}
 machine /bin/sh
-own=$machine
+host_machine=$machine
 for folder in {" ".join(FOLDERS)}; do
   echo "== $folder"
   for name in {" ".join(PROGRAMS)}; do
     [ -x "$folder/$name" ] || continue
     machine "$folder/$name"
-    [ "$machine" != "$own" ] || echo "$name"
+    [ "$machine" != "$host_machine" ] || echo "$name"
   done
 done"""),
     parse_cni_programs,

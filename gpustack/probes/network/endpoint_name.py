@@ -16,8 +16,8 @@ ENDPOINT_ADDRESSES = Probe(
     Lines(r"""name=${API%:*}
 [ -n "$name" ] || exit 0
 output=$(getent ahostsv4 "$name")
-ended=$?
-[ "$ended" -eq 0 ] || [ "$ended" -eq 2 ] || exit "$ended"
+code=$?
+[ "$code" -eq 0 ] || [ "$code" -eq 2 ] || exit "$code"
 printf '%s\n' "$output" | awk 'NF && !seen[$1]++ && n++ < 20 {print $1}' """),
     parse_endpoint_addresses,
     manual_command="getent ahostsv4 ENDPOINT",

@@ -29,9 +29,9 @@ def parse_nameservers(answer: Answer) -> Nameservers:
 NAMESERVERS = Probe(
     "nameservers.pods",
     Lines(r"""file=$(sed -n 's/^resolvConf: *"\{0,1\}\([^" ]*\).*/\1/p' /var/lib/kubelet/config.yaml 2>/dev/null)
-resolved=/run/systemd/resolve/resolv.conf
-if [ ! -e /var/lib/kubelet/config.yaml ] && [ -r "$resolved" ] && systemctl -q is-active systemd-resolved; then
-  file=$resolved
+resolver_file=/run/systemd/resolve/resolv.conf
+if [ ! -e /var/lib/kubelet/config.yaml ] && [ -r "$resolver_file" ] && systemctl -q is-active systemd-resolved; then
+  file=$resolver_file
 fi
 file=${file:-/etc/resolv.conf}
 [ -r "$file" ] || exit

@@ -21,16 +21,16 @@ know() {
 plan=$(know | perl -e "$code" plan "$api:${API##*:}" "$POD_CIDR" "$SERVICE_CIDR") || exit
 echo '== known'
 echo "$plan" | grep -v '^ask '
-asked() {
+ask_path() {
   output=$(echo "$plan" | nsenter --net="$2" perl -e "$code" ask "$3" "kubernetes.default.svc.$DNS_DOMAIN") || exit 0
   printf '== %s\n%s\n' "$1" "$output"
 }
 spaces=$(pod_spaces 2)
 while read -r space address mtu; do
-  [ -z "$space" ] || asked "pod $address" "$space" "$mtu" &
+  [ -z "$space" ] || ask_path "pod $address" "$space" "$mtu" &
 done <<S
 $spaces
 S
 mtu=$(sed -n 's/^FLANNEL_MTU=//p' /run/flannel/subnet.env 2>/dev/null)
-asked host /proc/1/ns/net "${mtu:-1450}"
+ask_path host /proc/1/ns/net "${mtu:-1450}"
 wait

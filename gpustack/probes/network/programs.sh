@@ -1,6 +1,6 @@
 #!/bin/sh
-found=$(ss -Hltnp) || exit
-printf '%s\n' "$found" | sed -n 's/^[^ ]* *[0-9]* *[0-9]* *[^ ]*:\([0-9]*\) .*pid=\([0-9]*\),.*/\1 \2/p' |
+listeners=$(ss -Hltnp) || exit
+printf '%s\n' "$listeners" | sed -n 's/^[^ ]* *[0-9]* *[0-9]* *[^ ]*:\([0-9]*\) .*pid=\([0-9]*\),.*/\1 \2/p' |
   while read -r port pid; do
     unit='' is=''
     while IFS=: read -r _ kinds group; do

@@ -35,14 +35,14 @@ RDMA_ADAPTERS = Probe(
     "network.rdma-adapters",
     Lines(
         ONLY_WITH_GPU
-        + """shown=
+        + """has_output=
 for file in /sys/class/infiniband/*/ports/1/link_layer; do
   read -r layer 2>/dev/null <"$file" || continue
   name=${file#/sys/class/infiniband/}
   echo "${name%%/*} $layer"
-  shown=some
+  has_output=some
 done
-[ -z "$shown" ] || exit 0
+[ -z "$has_output" ] || exit 0
 for file in /sys/bus/pci/devices/*/class; do
   read -r class 2>/dev/null <"$file" || continue
   name=${file%/class}

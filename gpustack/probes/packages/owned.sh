@@ -2,7 +2,7 @@
 history() {
   find /var/log/apt -maxdepth 1 -name 'history.log*' | sort -rV | while read -r file; do zcat -f "$file"; done
 }
-ours=$(history | awk '
+packages=$(history | awk '
   /^Start-Date: / { mine = 0 }
   /^Commandline: / { mine = / gpustack::installs=yes / }
   /^(Install|Remove|Purge): / {
@@ -15,14 +15,14 @@ ours=$(history | awk '
     }
   }
   END { for (name in who) if (who[name]) print name }' | sort)
-echo '== history'; printf '%s\n' "$ours"
+echo '== history'; printf '%s\n' "$packages"
 echo '== states'
 # shellcheck disable=SC2086 # words
-dpkg-query -Wf '${Package} ${db:Status-Want} ${db:Status-Status}\n' MAIN $ours 2>/dev/null | sort -u
+dpkg-query -Wf '${Package} ${db:Status-Want} ${db:Status-Status}\n' MAIN $packages 2>/dev/null | sort -u
 echo '== needs'
-all=$(dpkg-query -Wf '${Package} ${db:Status-Status} ${Pre-Depends}, ${Depends}\n') || exit
-printf '%s\n' "$all" | awk -v ours="$(echo "$ours" | tr '\n' ' ')" '
-  BEGIN { n = split(ours, name, " "); for (i = 1; i <= n; i++) is[name[i]] }
+dependencies=$(dpkg-query -Wf '${Package} ${db:Status-Status} ${Pre-Depends}, ${Depends}\n') || exit
+printf '%s\n' "$dependencies" | awk -v packages="$(echo "$packages" | tr '\n' ' ')" '
+  BEGIN { n = split(packages, name, " "); for (i = 1; i <= n; i++) is[name[i]] }
   $2 == "installed" {
     who = $1
     $1 = $2 = ""

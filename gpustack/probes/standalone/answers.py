@@ -59,9 +59,9 @@ def parse_monitoring_state(answer: Answer) -> MonitoringState:
 EXPORTER_STATE = Probe(
     "standalone.exported",
     Lines(r"""get() { curl -sf --noproxy '*' --max-time 3 "http://127.0.0.1:$1/metrics"; }
-found=$(get "$GPU_EXPORTER_PORT") && found=$(printf '%s\n' "$found" | sed -n 's/^DCGM_FI_.*UUID="\([^"]*\)".*/\1/p' |
-  sort -u | grep -c .) || found=${found:-none}
-echo "gpus $found"
+reply=$(get "$GPU_EXPORTER_PORT") && reply=$(printf '%s\n' "$reply" | sed -n 's/^DCGM_FI_.*UUID="\([^"]*\)".*/\1/p' |
+  sort -u | grep -c .) || reply=${reply:-none}
+echo "gpus $reply"
 count=$(get "$NODE_EXPORTER_PORT" | grep -c '^node_')
 if [ "$count" -gt 0 ]; then echo 'node yes'; else echo 'node no'; fi
 exit 0"""),
@@ -78,7 +78,7 @@ echo '== ready'
 echo '== rules'
 get http://127.0.0.1:{UNIT_PORTS[PROMETHEUS]}/metrics | grep '^prometheus_rule_group_rules{{'
 echo '== up'
-! found=$(get 'http://127.0.0.1:{UNIT_PORTS[PROMETHEUS]}/api/v1/query?query=up') || printf '%s\n' "$found"
+! reply=$(get 'http://127.0.0.1:{UNIT_PORTS[PROMETHEUS]}/api/v1/query?query=up') || printf '%s\n' "$reply"
 echo '== end'"""),
     parse_monitoring_state,
     limit=12,

@@ -8,8 +8,8 @@ for unit in UNITS; do
   echo "unit $unit ${sum%% *} $reload"
 done
 active=$(systemctl show -p ActiveState --value TIMER) || exit
-enabled=$(systemctl show -p UnitFileState --value TIMER) || exit
-echo "timer $active ${enabled:--}"
+unit_state=$(systemctl show -p UnitFileState --value TIMER) || exit
+echo "timer $active ${unit_state:--}"
 for path in FOLDER/PREFIX*.prom; do
   [ ! -e "$path" ] || echo "result ${path##*/}"
 done

@@ -13,33 +13,33 @@ dpkg-query -Wf '${Package} ${db:Status-Want} ${db:Status-Status} ${Version}\n' P
 echo '== units'
 set -- UNITS
 # Blocks come in the order of the units, with an empty line between two of them.
-shown=$(systemctl show -p LoadState,ActiveState,UnitFileState,MainPID "$@") || exit
-load='' active='' enabled='' pid=''
+properties=$(systemctl show -p LoadState,ActiveState,UnitFileState,MainPID "$@") || exit
+load='' active='' unit_state='' pid=''
 while IFS='=' read -r key value; do
   case $key in
     LoadState) load=$value ;;
     ActiveState) active=$value ;;
-    UnitFileState) enabled=$value ;;
+    UnitFileState) unit_state=$value ;;
     MainPID) pid=$value ;;
     '')
       mine=no command=''
       [ ! -e "/etc/systemd/system/$1.service.d/gpustack.conf" ] || mine=yes
       [ "${pid:-0}" = 0 ] || command=$(known_words 2>/dev/null <"/proc/$pid/cmdline")
-      echo "$1 $load $active ${enabled:--} $mine ${command% }"
+      echo "$1 $load $active ${unit_state:--} $mine ${command% }"
       shift
-      load='' active='' enabled='' pid=''
+      load='' active='' unit_state='' pid=''
       ;;
   esac
 done <<SHOWN
-$shown
+$properties
 
 SHOWN
 echo '== secrets'
-printf '%s' "${STANDALONE_SECRETS-}" | while read -r name wanted; do
+printf '%s' "${STANDALONE_SECRETS-}" | while read -r name expected_sum; do
   is=other file=/etc/gpustack-cluster/standalone/receivers/$name
   if [ -r "$file" ]; then
     output=$({ printf '%s' "$SALT"; cat "$file"; } | sha256sum)
-    [ "${output%% *}" != "$wanted" ] || is=same
+    [ "${output%% *}" != "$expected_sum" ] || is=same
   fi
   echo "$name $is"
 done

@@ -76,7 +76,7 @@ class ScratchHost:
         return {
             "ROOT": str(self.root),
             "TOOLS": str(self.folder / "tools"),
-            "ALL": str(self.folder / "fixes"),
+            "FIXES": str(self.folder / "fixes"),
             "HELM": str(self.folder / "tools" / "helm"),
             "PATH": os.environ["PATH"],
         }

@@ -35,8 +35,8 @@ def render(folder: Path, run: str, *, check: bool = False) -> str:
         variables[name] = engine.from_string(text).render(variables)
     text = engine.from_string(task["ansible.builtin.raw"]).render(variables)
     assert text.count(lock.FOLDER) == 1
-    assert "left=15;" in text
-    return text.replace(lock.FOLDER, str(folder)).replace("left=15;", "left=1;")
+    assert "attempts=15;" in text
+    return text.replace(lock.FOLDER, str(folder)).replace("attempts=15;", "attempts=1;")
 
 
 def play(folder: Path, run: str = "", *, check: bool = False) -> "subprocess.CompletedProcess[str]":
@@ -117,7 +117,7 @@ def test_the_name_of_a_holder_is_text(tmp_path: Path, name: str, monkeypatch: py
 def test_a_lock_that_is_taken_again_is_waited_for(tmp_path: Path) -> None:
     """Wait for the lock of a host that has just booted."""
     (tmp_path / "lock").touch()
-    script = render(tmp_path, OWN_RUN).replace("left=1;", "left=9;")
+    script = render(tmp_path, OWN_RUN).replace("attempts=1;", "attempts=9;")
     with subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, text=True) as process:
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(0.5)

@@ -199,4 +199,4 @@ def test_an_api_that_is_silent_restarts_nobody(cluster: Path) -> None:
 
 
 def test_names_are_those_of_the_step() -> None:
-    assert f"OPERATORS={OPERANDS[-1]} OURS={MONITOR_NAME}\n" in MONITOR
+    assert f"OPERATORS={OPERANDS[-1]} OWN_MONITOR={MONITOR_NAME}\n" in MONITOR

@@ -247,7 +247,7 @@ def test_a_limit_that_strikes_is_reported(world: Path) -> None:
     slow = '#!/bin/sh\n[ "$1" != apply ] || sleep 5\n'
     (world / "kubectl").write_text((world / "kubectl").read_text().replace("#!/bin/sh\n", slow, 1))
     (world / "crds").touch()
-    process = run(world, SCRIPT.replace("limited 60 kubectl", "limited 1 kubectl"))
+    process = run(world, SCRIPT.replace("run_limited 60 kubectl", "run_limited 1 kubectl"))
     assert process.returncode == 124
     assert re.search("^ended after its limit of 1 s on .*: kubectl apply ", process.stderr, re.MULTILINE)
     assert find_calls(world, "helm upgrade") == []

@@ -21,7 +21,10 @@ FILES = locate_playbooks() / "roles" / "workers" / "files"
 # What limits.sh and the host bring. kubeadm refuses to join beside a CA.
 PROGRAMS = """hold_lock() { :; }
 systemctl() { :; }
-limited() { [ ! -e "$ROOT/etc/kubernetes/pki/ca.crt" ] || { echo "ca.crt already exists" >&2; return 1; }; echo joins; }
+run_limited() {
+  [ ! -e "$ROOT/etc/kubernetes/pki/ca.crt" ] || { echo "ca.crt already exists" >&2; return 1; }
+  echo joins
+}
 """
 
 

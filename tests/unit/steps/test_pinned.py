@@ -52,7 +52,7 @@ def serve_file(world: Path, path: str, text: str) -> None:
 
 def fetch_pinned(world: Path, checksum: str, url: str = URL) -> "subprocess.CompletedProcess[str]":
     env = {"WORLD": str(world), "MIRROR": MIRROR, "KEYRING": "/k", "PATH": f"{world}:{os.environ['PATH']}"}
-    script = f'{SCRIPT}pinned "{url}" "{checksum}" "{world}/place/helm.tar.gz"\necho after\n'
+    script = f'{SCRIPT}fetch_pinned "{url}" "{checksum}" "{world}/place/helm.tar.gz"\necho after\n'
     process = subprocess.run(["sh", "-c", script], capture_output=True, text=True, env=env, check=False, timeout=30)
     assert not (world / "place" / "helm.tar.gz.new").exists()
     return process

@@ -12,21 +12,21 @@ systemctl --quiet is-active containerd || {
   exit 0
 }
 # For the zone of TZ; only UTC's name means the same to every date(1). `--timestamp=unix` needs systemd 251.
-started=$(TZ=UTC systemctl show -p ActiveEnterTimestamp --value containerd)
-started=$(date -d "$started" +%s)
+start_time=$(TZ=UTC systemctl show -p ActiveEnterTimestamp --value containerd)
+start_time=$(date -d "$start_time" +%s)
 for file in /etc/containerd/config.toml /etc/containerd/conf.d/*.toml /etc/gpustack-cluster/proxy.env \
   /usr/local/share/ca-certificates/gpustack-*.crt; do
   [ -e "$file" ] || continue
-  [ "$(stat -c %Y "$file")" -le "$started" ] || echo "restart: $file is newer than the running containerd"
+  [ "$(stat -c %Y "$file")" -le "$start_time" ] || echo "restart: $file is newer than the running containerd"
 done
 # Of its runtimes that one which pods get that ask for none: others, as those of NVIDIA, have settings of their own.
-told=$(crictl --runtime-endpoint unix:///run/containerd/containerd.sock info | python3 -I -c '
+settings=$(crictl --runtime-endpoint unix:///run/containerd/containerd.sock info | python3 -I -c '
 import json, sys
 config = json.load(sys.stdin)["config"]
 print("SystemdCgroup", config["containerd"]["runtimes"]["runc"]["options"].get("SystemdCgroup"))
 cni = config["cni"]
 print("binDirs", *(cni.get("binDirs") or [cni["binDir"]]))
-print("restrictOOMScoreAdj", str(config["restrictOOMScoreAdj"]).lower())') || told=
-for ours in "SystemdCgroup True" "binDirs /opt/cni/bin" "restrictOOMScoreAdj $RESTRICT"; do
-  printf '%s\n' "$told" | grep -qxF "$ours" || echo "restart: the running containerd does not say $ours"
+print("restrictOOMScoreAdj", str(config["restrictOOMScoreAdj"]).lower())') || settings=
+for setting in "SystemdCgroup True" "binDirs /opt/cni/bin" "restrictOOMScoreAdj $RESTRICT"; do
+  printf '%s\n' "$settings" | grep -qxF "$setting" || echo "restart: the running containerd does not say $setting"
 done

@@ -39,7 +39,7 @@ is_whole() {
 NEW=$FRESH/${LIST##*/}
 if [ -n "$MIRROR" ]; then
   [ ! -e "$LIST" ] || cp "$LIST" "$NEW"
-  pinned "$MIRROR/IMAGES" signed "$NEW"
+  fetch_pinned "$MIRROR/IMAGES" signed "$NEW"
 else
   cat >"$NEW"
   is_right "$NEW" "$LIST" 644 || echo "changed: wrote $LIST"
@@ -57,9 +57,9 @@ if ! is_right "$FRESH/program" "$VERIFIER" 755; then
 fi
 
 [ -S "${SOCKET#unix://}" ] || exit 0
-others=$(ctr --timeout "$((30 * ${TIMEOUT_FACTOR:-1}))s" --namespace k8s.io images list | awk 'NR == FNR { wanted[$1] = $2; next }
+other_images=$(ctr --timeout "$((30 * ${TIMEOUT_FACTOR:-1}))s" --namespace k8s.io images list | awk 'NR == FNR { wanted[$1] = $2; next }
   $1 in wanted && wanted[$1] != $3 { print $1 }' "$LIST" -)
-for image in $others; do
+for image in $other_images; do
   crictl --runtime-endpoint "$SOCKET" --image-endpoint "$SOCKET" pull "$image" >/dev/null
   echo "changed: pulled $image"
 done

@@ -3,8 +3,8 @@
 # starts no pod from now on: it is started anew, which leaves running pods alone. Says `changed: …` for what it did.
 set -eu
 systemctl --quiet is-active kubelet || exit 0
-started=$(systemctl show -p InvocationID --value kubelet)
-driver=$(journalctl "_SYSTEMD_INVOCATION_ID=$started" -o cat --no-pager 2>/dev/null | head -n 2000 |
+invocation=$(systemctl show -p InvocationID --value kubelet)
+driver=$(journalctl "_SYSTEMD_INVOCATION_ID=$invocation" -o cat --no-pager 2>/dev/null | head -n 2000 |
   sed -n 's/.*"Using cgroup driver setting received from the CRI runtime" cgroupDriver="\([a-z]*\)".*/\1/p' | head -n 1)
 case $driver in '' | systemd) exit 0 ;; esac
 systemctl restart kubelet

@@ -30,21 +30,21 @@ for registry in docker.io ghcr.io nvcr.io quay.io registry.k8s.io; do
     continue
   fi
   # With the mirror as server, too, nothing is ever fetched from the public registry.
-  wanted="$HEADER
+  expected="$HEADER
 server = \"$MIRROR\"
 
 [host.\"$MIRROR\"]
   capabilities = [\"pull\", \"resolve\"]"
   mode=0644
   if [ -n "$authorization" ]; then
-    mode=0600 wanted="$wanted
+    mode=0600 expected="$expected
 [host.\"$MIRROR\".header]
   Authorization = \"$authorization\""
   fi
-  [ "$(cat "$file" 2>/dev/null)" != "$wanted" ] || [ "$(stat -c %04a "$file")" != "$mode" ] || continue
+  [ "$(cat "$file" 2>/dev/null)" != "$expected" ] || [ "$(stat -c %04a "$file")" != "$mode" ] || continue
   mkdir -p "$registry"
   # Whole or not at all: half a file would pass for somebody else's.
-  (umask 077 && printf '%s\n' "$wanted" >"$file.new")
+  (umask 077 && printf '%s\n' "$expected" >"$file.new")
   chmod "$mode" "$file.new"
   mv "$file.new" "$file"
   echo "changed: wrote $file"

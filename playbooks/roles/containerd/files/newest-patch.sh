@@ -6,7 +6,7 @@
 # `changed: …` for what it did.
 
 # Of the line from $1 on, with the cluster's patch first, then what is older, then what is newer.
-offered() {
+list_versions() {
   apt-cache madison containerd.io | awk -v line="$WANTED." -v minimum="$1" -v patch="${PATCH:+$PATCH-}" '
     index($3, line) != 1 || $3 ~ /~(alpha|beta|rc)/ || seen[$3]++ {next}
     substr($3, length(line) + 1) + 0 < substr(minimum, length(line) + 1) + 0 {next}
@@ -16,14 +16,14 @@ offered() {
 }
 
 fetch_newest() {
-  gone=
-  for version in $(offered "$MINIMUM"); do
-    if said=$(apt-get -qq --yes --no-install-recommends --download-only install "containerd.io=$version" 2>&1 >/dev/null); then
+  missing_versions=
+  for version in $(list_versions "$MINIMUM"); do
+    if message=$(apt-get -qq --yes --no-install-recommends --download-only install "containerd.io=$version" 2>&1 >/dev/null); then
       PACKAGES="containerd.io=$version cri-tools"
-      [ -z "$gone" ] || echo "changed: containerd.io $version is taken; the index names files that are not there (404):$gone"
+      [ -z "$missing_versions" ] || echo "changed: containerd.io $version is taken; the index names files that are not there (404):$missing_versions"
       return
     fi
-    case $said in *' 404 '*) gone="$gone $version" ;; *) return ;; esac
+    case $message in *' 404 '*) missing_versions="$missing_versions $version" ;; *) return ;; esac
   done
 }
 
@@ -39,8 +39,8 @@ case $WANTED in
         # A file of somebody else may stand for it.
         [ -e "$list" ] || set --
         apt-get -qq "$@" update >/dev/null 2>&1 || :
-        if [ -z "$(offered "$MINIMUM")" ] && [ -n "$(offered "")" ]; then
-          echo "containerd.io on $(hostname): expected $MINIMUM or newer, offered $(offered "" | head -n 1) (gpustack explain containerd-offered)" >&2
+        if [ -z "$(list_versions "$MINIMUM")" ] && [ -n "$(list_versions "")" ]; then
+          echo "containerd.io on $(hostname): expected $MINIMUM or newer, offered $(list_versions "" | head -n 1) (gpustack explain containerd-offered)" >&2
           exit 1
         fi
         fetch_newest

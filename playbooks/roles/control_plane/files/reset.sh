@@ -12,9 +12,9 @@ hold_lock /run/gpustack-kubeadm.lock 300 kubeadm
 # before anything is removed.
 if is_agreed remove /var/lib/kubelet; then
   mounts=$(list_mounts /var/lib/kubelet)
-  [ -z "$mounts" ] || printf '%s\n' "$mounts" | while read -r mounted; do
-    umount "$mounted"
-    echo "changed: unmounted $mounted"
+  [ -z "$mounts" ] || printf '%s\n' "$mounts" | while read -r mount; do
+    umount "$mount"
+    echo "changed: unmounted $mount"
   done
   refuse_mounts /etc/kubernetes /var/lib/kubelet /var/lib/etcd/member /var/lib/cni /run/kubernetes
 fi

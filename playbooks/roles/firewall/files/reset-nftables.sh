@@ -18,12 +18,12 @@ tables=$(nft list tables)
 printf '%s\n' "$tables" | while read -r _ family table _; do
   case $family in ip | inet) ;; *) continue ;; esac
   rules=$(nft -a list table "$family" "$table")
-  found=$(printf '%s\n' "$rules" | awk -v at="$family $table" '
+  commands=$(printf '%s\n' "$rules" | awk -v path="$family $table" '
     $1 == "chain" { chain = $2 }
-    $1 == "chain" && /^[ \t]*chain gpustack_(in|forward|out) / { ours = ours "flush chain " at " " $2 "\ndelete chain " at " " $2 "\n" }
-    $1 == "jump" && $2 ~ /^gpustack_(in|forward|out)$/ { print "delete rule " at " " chain " handle " $NF }
+    $1 == "chain" && /^[ \t]*chain gpustack_(in|forward|out) / { ours = ours "flush chain " path " " $2 "\ndelete chain " path " " $2 "\n" }
+    $1 == "jump" && $2 ~ /^gpustack_(in|forward|out)$/ { print "delete rule " path " " chain " handle " $NF }
     END { printf "%s", ours }')
-  [ -n "$found" ] || continue
-  printf '%s\n' "$found" | nft -f -
+  [ -n "$commands" ] || continue
+  printf '%s\n' "$commands" | nft -f -
   echo "changed: our chains in table $family $table"
 done

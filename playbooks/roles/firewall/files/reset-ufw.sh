@@ -5,8 +5,8 @@ PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 LC_ALL=C
 export LC_ALL
 command -v ufw >/dev/null || exit 0
-added=$(ufw show added)
-printf '%s\n' "$added" | sed -n "s/^ufw \(.*\) comment 'gpustack-cluster'\$/\1/p" | while read -r rule; do
+rules=$(ufw show added)
+printf '%s\n' "$rules" | sed -n "s/^ufw \(.*\) comment 'gpustack-cluster'\$/\1/p" | while read -r rule; do
   case $rule in
     'route allow '*) words="route delete allow ${rule#route allow }" ;;
     *) words="delete $rule" ;;

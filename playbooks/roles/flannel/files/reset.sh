@@ -20,12 +20,12 @@ if [ "$CLUSTER" = yes ]; then
   # A bridge of this name with an address elsewhere is somebody else's.
   if [ -n "$(ip -4 -o addr show dev cni0 to "$PODS" 2>/dev/null)" ]; then
     ip -o link show master cni0 | sed -n 's/^[0-9]*: \(veth[^@:]*\)[@:].*/\1/p' | while read -r veth; do
-      inside=$(ip -o link show dev "$veth" | sed -n 's/.* link-netns \(cni-[^ ]*\).*/\1/p')
+      namespace=$(ip -o link show dev "$veth" | sed -n 's/.* link-netns \(cni-[^ ]*\).*/\1/p')
       delete "$veth"
       # A process in it would keep it: then it is not left over.
-      if [ -n "$inside" ] && [ -z "$(ip netns pids "$inside")" ]; then
-        ip netns delete "$inside"
-        echo "changed: deleted network namespace $inside"
+      if [ -n "$namespace" ] && [ -z "$(ip netns pids "$namespace")" ]; then
+        ip netns delete "$namespace"
+        echo "changed: deleted network namespace $namespace"
       fi
     done
     delete cni0

@@ -3,9 +3,9 @@
 # nvidia-persistenced; FABRIC is the Fabric Manager's unit where one is needed. Follows build-log.sh. Says `changed: …` for what it did.
 running=$(uname -r)
 newest=$(find /boot -maxdepth 1 -name 'vmlinuz-*' | sed 's,.*/vmlinuz-,,' | sort -V | tail -n 1)
-built() { modinfo -k "$1" nvidia >/dev/null 2>&1; }
+has_module() { modinfo -k "$1" nvidia >/dev/null 2>&1; }
 for kernel in "$running" $newest; do
-  if command -v dkms >/dev/null && [ -e "/lib/modules/$kernel/build/Makefile" ] && ! built "$kernel"; then
+  if command -v dkms >/dev/null && [ -e "/lib/modules/$kernel/build/Makefile" ] && ! has_module "$kernel"; then
     dkms autoinstall -k "$kernel" >/dev/null
     echo "changed: built for $kernel"
   fi
@@ -14,9 +14,9 @@ done
 # With nouveau on the GPUs nothing can be loaded before the next boot; the checks say so.
 [ ! -d /sys/module/nouveau ] || exit 0
 if [ ! -e /proc/driver/nvidia/version ] && [ ! -e /sys/module/nvidia/version ]; then
-  if ! said=$(modprobe nvidia 2>&1); then
-    echo "module nvidia was not loaded on $(hostname): $said" >&2
-    built "$running" || echo "there is none for the kernel $running; its headers belong in /lib/modules/$running/build" >&2
+  if ! message=$(modprobe nvidia 2>&1); then
+    echo "module nvidia was not loaded on $(hostname): $message" >&2
+    has_module "$running" || echo "there is none for the kernel $running; its headers belong in /lib/modules/$running/build" >&2
     exit 1
   fi
   echo "changed: loaded nvidia"

@@ -6,9 +6,9 @@ set -eu
 [ -n "$DAEMON_SETS" ] || exit 0
 ensure_namespace "$NAMESPACE" yes
 apply
-found=$(kube -n "$NAMESPACE" get daemonsets -l app.kubernetes.io/managed-by=gpustack \
+daemonsets=$(kube -n "$NAMESPACE" get daemonsets -l app.kubernetes.io/managed-by=gpustack \
   -o 'jsonpath={range .items[*]}{.metadata.name}{"\n"}{end}')
-for name in $found; do
+for name in $daemonsets; do
   case " $DAEMON_SETS " in *" $name "*) continue ;; esac
   case $name in gpustack-*) ;; *) continue ;; esac
   echo "DaemonSet $NAMESPACE $name" | remove

@@ -6,7 +6,7 @@ PLACE=/usr/local/lib/gpustack
 [ "$("$PLACE/helm" version --template '{{.Version}}' 2>/dev/null)" != "v$VERSION" ] || exit 0
 FRESH=$(mktemp -d)
 trap 'rm -rf "$FRESH"' EXIT
-pinned "$URL" "$SHA256" "$FRESH/helm.tar.gz" >/dev/null
+fetch_pinned "$URL" "$SHA256" "$FRESH/helm.tar.gz" >/dev/null
 tar -xzf "$FRESH/helm.tar.gz" -C "$FRESH" "linux-$ARCH/helm"
 install -D -m 0755 "$FRESH/linux-$ARCH/helm" "$PLACE/helm.new"
 mv "$PLACE/helm.new" "$PLACE/helm"

@@ -16,7 +16,7 @@ done
 
 # Units of swap come from fstab, from GPT partitions, from zram-generator; zram-tools has a service of its own. A mask says
 # not whose it is, so each is noted before it is made: a reset takes no other away.
-MASKED=/var/lib/gpustack-cluster/masked-swap
+MASKED_UNITS=/var/lib/gpustack-cluster/masked-swap
 swap_off() {
   units=$(systemctl list-unit-files --no-legend --plain '*.swap' zramswap.service) || :
   echo "$units" | while read -r unit state _; do
@@ -25,8 +25,8 @@ swap_off() {
       # A unit file there cannot be masked.
       /etc/*) ;;
       *)
-        echo "$unit" >>"$MASKED"
-        sync "$MASKED"
+        echo "$unit" >>"$MASKED_UNITS"
+        sync "$MASKED_UNITS"
         ;;
     esac
     systemctl mask --quiet --now "$unit" 2>/dev/null || systemctl disable --quiet --now "$unit"

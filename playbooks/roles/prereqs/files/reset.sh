@@ -6,13 +6,13 @@ LC_ALL=C
 export LC_ALL
 
 # Names of units that effect.sh masked; the site may have masked others.
-MASKED=/var/lib/gpustack-cluster/masked-swap
-if is_agreed restore /etc/fstab || is_agreed remove "$MASKED"; then
+MASKED_UNITS=/var/lib/gpustack-cluster/masked-swap
+if is_agreed restore /etc/fstab || is_agreed remove "$MASKED_UNITS"; then
   drop /etc/fstab
-  ! is_agreed remove "$MASKED" || while read -r unit; do
+  ! is_agreed remove "$MASKED_UNITS" || while read -r unit; do
     [ "$(readlink "/etc/systemd/system/$unit")" != /dev/null ] || rm "/etc/systemd/system/$unit"
-  done <"$MASKED"
-  drop "$MASKED"
+  done <"$MASKED_UNITS"
+  drop "$MASKED_UNITS"
   systemctl daemon-reload
 fi
 

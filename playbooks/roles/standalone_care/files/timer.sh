@@ -7,15 +7,15 @@ show() { systemctl show -p "$2" --value "$1"; }
 folder=/var/lib/prometheus/node-exporter
 
 if [ -z "$WANTED" ]; then
-  removed=
+  is_changed=
   for path in /etc/systemd/system/gpu-care.timer /etc/systemd/system/gpu-care.service; do
     grep -qs '^# Written by gpustack' "$path" || continue
     case $path in *.timer) systemctl -q disable --now gpu-care.timer ;; esac
     rm -f "$path"
-    removed=yes
+    is_changed=yes
     echo "changed: removed $path"
   done
-  [ -z "$removed" ] || systemctl daemon-reload
+  [ -z "$is_changed" ] || systemctl daemon-reload
   cd "$folder" 2>/dev/null || exit 0
   for result in passed failed skipped unknown since; do
     [ -e "gpu-care-$result.prom" ] || continue

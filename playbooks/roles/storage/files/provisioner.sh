@@ -3,6 +3,6 @@
 # Reads URL, SHA256, MIRROR, KEYRING. Says `changed: …` for what it did.
 set -eu
 FOLDER=/etc/kubernetes/gpustack-storage
-pinned "$URL" "$SHA256" "$FOLDER/local-path-storage.yaml"
+fetch_pinned "$URL" "$SHA256" "$FOLDER/local-path-storage.yaml"
 objects=$(kube kustomize "$FOLDER")
 printf '%s\n' "$objects" | apply

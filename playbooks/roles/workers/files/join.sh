@@ -11,4 +11,4 @@ remnants=$(python3 -I -c "$OWNERSHIP" remnants $etc/bootstrap-kubelet.conf $etc/
 for file in $remnants; do rm -f "$file"; done
 printf '%s' "$OWNERSHIP_REQUEST" | python3 -I -c "$OWNERSHIP" cluster "$CLUSTER" || exit
 systemctl stop kubelet
-limited 900 kubeadm join --config /run/gpustack-join.yaml
+run_limited 900 kubeadm join --config /run/gpustack-join.yaml

@@ -6,9 +6,9 @@ set -eu
 export DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 LC_ALL=C
 
 run() {
-  said=$("$@" 2>&1 >/dev/null </dev/null) && return
-  echo "$said" >&2
-  case $said in *'Could not get lock'* | *'locked by another process'*) exit 75 ;; esac
+  message=$("$@" 2>&1 >/dev/null </dev/null) && return
+  echo "$message" >&2
+  case $message in *'Could not get lock'* | *'locked by another process'*) exit 75 ;; esac
   exit 1
 }
 
@@ -30,9 +30,9 @@ for package in $INSTALL; do
 done
 for package in $REINSTALL; do
   version=$(dpkg-query -Wf '${Version}' "$package")
-  held=$(apt-mark showhold "$package")
+  hold=$(apt-mark showhold "$package")
   # It is the same version again; apt forgets by this that the package was held.
   apt_get --allow-change-held-packages --reinstall install "$package=$version"
-  [ -z "$held" ] || run apt-mark -qq hold "$package"
+  [ -z "$hold" ] || run apt-mark -qq hold "$package"
   echo "changed: unpacked $package $version again"
 done
