@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 ELLIPSIS = "..."
 REPEAT_INTERVAL = 15.0
 """A plain log repeats after so many seconds what is being waited for."""
+WAIT_LIMIT = 240
+"""Characters of what is waited for, which is printed again and again."""
 DURATION = re.compile(r"(?<![\d.])[\d.]{1,9} (?:ms|s|min|h|d)\b")
 """A time that counts up or down makes no other line of a wait."""
 
@@ -150,8 +152,10 @@ class Lines:
         self.print_line(join_parts(event.subject, shorten_message(first)))
 
     def report_waiting(self, event: Event) -> None:
-        text, current_time = join_parts(event.subject, "waiting", event.message), time.monotonic()
-        state = DURATION.sub("", text)
+        # It is redacted before it is cut, since half a secret is not recognized.
+        message = shorten_message(redact(event.message, self.secrets), WAIT_LIMIT)
+        text, current_time = join_parts(event.subject, "waiting", message), time.monotonic()
+        state = DURATION.sub("", join_parts(event.subject, "waiting", event.message))
         if current_time - self.wait_times.get(state, float("-inf")) > REPEAT_INTERVAL:
             self.wait_times[state] = current_time
             if self.line is None:

@@ -123,6 +123,14 @@ def test_a_time_that_counts_is_no_other_wait() -> None:
     assert render_progress(io.StringIO(), events).splitlines() == ["gpu1: waiting: is asked again in 60 s"]
 
 
+def test_a_long_wait_is_shortened_in_its_middle() -> None:
+    groups = ", ".join(f"gpustack-group-{number}" for number in range(30))
+    wait = Event("waiting", "alerts", f"the cluster: rule groups: expected all loaded, actual no {groups}")
+    (line,) = render_progress(io.StringIO(), (wait,)).splitlines()
+    assert line.startswith("alerts: waiting: the cluster: rule groups: expected all loaded, actual no gpustack-group-0")
+    assert (len(line) < 270, line.endswith("gpustack-group-29")) == (True, True)
+
+
 def test_a_host_that_is_waited_for_fails_once() -> None:
     refusal = Event("failed", "gpu1", "10.0.0.3: connection refused")
     wait = Event("waiting", "gpu1", "its host gives no answer: gpu1 was not reached: 10.0.0.3: connection refused")
