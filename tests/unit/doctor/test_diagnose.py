@@ -161,7 +161,9 @@ def test_a_cluster_without_monitoring_is_healthy_where_the_spec_disables_it(*, e
         ),
     )
     for host in snapshot.inventory.hosts:
-        newer_answers |= place_answers(host.name, read_case("units.failed", "none"))
+        newer_answers |= place_answers(
+            host.name, read_case("units.failed", "none"), read_case("kube-proxy.last-error", "none")
+        )
     inventory, answers = replace(snapshot.inventory, spec=spec), {**snapshot.answers, **newer_answers}
     diagnosis = diagnose(replace(snapshot, inventory=inventory, answers=answers))
     reasons = {judgement.reason for judgement in diagnosis.judgements.values() if judgement.outcome == "unknown"}
