@@ -35,9 +35,21 @@ def require_node(snapshot: Snapshot, name: str) -> NodeRecord:
     """Return the record of a node. Raise the errors of read_node_records, and UsageError for an unknown node."""
     records = {record.name: record for record in read_node_records(snapshot)}
     if name not in records:
-        reason = describe_choice([name], sorted(records), "Nodes")
+        reason = f"{describe_named_host(snapshot, name)}{describe_choice([name], sorted(records), 'Nodes')}"
         raise UsageError("node-unknown", f"The cluster has no node {name}.", reason)
     return records[name]
+
+
+def describe_named_host(snapshot: Snapshot, name: str) -> str:
+    """Describe the node of a host whose name was given for that of a node, as the beginning of a reason; empty where
+    the inventory has no such host."""
+    if name not in snapshot.inventory.by_name:
+        return ""
+    try:
+        node = confirm_node(View(snapshot, name))
+    except FactUnavailable:
+        node = None
+    return f"{name} is a host of the inventory{f', and its node is {node.name}' if node else ''}. "
 
 
 def find_host_of_node(snapshot: Snapshot, name: str) -> tuple[str, str]:

@@ -101,6 +101,13 @@ def test_a_node_that_is_not_as_before_ends_the_reboot_and_is_continued(
     assert node_api.read_node()["spec"] == {}
 
 
+def test_the_name_of_a_host_is_answered_with_its_node(node_api: NodeApi) -> None:
+    error = run("h1", "--check").exception
+    assert isinstance(error, GpustackError)
+    assert error.message == "The cluster has no node h1."
+    assert error.reason == "h1 is a host of the inventory, and its node is gpu1. Nodes: gpu1, k1"
+
+
 @pytest.mark.parametrize(
     ("case", "outcome"),
     [
