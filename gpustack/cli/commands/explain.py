@@ -109,7 +109,8 @@ def explain(
     """Print the page of a step, check, fault, class, alert, error, setting, command, metric, Xid, probe or document.
 
     Other words list all pages that have them in their name or title, or else in a message, and the documents that have
-    them in a line. An error message, in quotes, lists the faults that cause it.
+    them in a line. Where none has all of several words, the nearest pages are listed. An error message, in quotes,
+    lists the faults that cause it.
     Without NAME, all pages are listed."""
     from gpustack.report.explain import gpu
 

@@ -184,7 +184,9 @@ def print_state(console: Terminal, state: AbnormalState, diagnosis: Diagnosis, *
     print_list(console, "objects", state.subjects if len(state.subjects) > 1 else (), verbose=verbose)
     if onset := format_onset(state, diagnosis.snapshot.started_at):
         print_detail(console, "since", onset)
-    print_list(console, "before it", describe_changes(state.changes, console.clean), verbose=verbose)
+    # What was changed before a note, which harms nothing, is long beside it.
+    if verbose or state.severity != "note":
+        print_list(console, "before it", describe_changes(state.changes, console.clean), verbose=verbose)
     if state.severity == "broken":
         print_list(console, "differs", describe_drift(diagnosis, state.locations), verbose=verbose)
     if times := format_times(state):

@@ -9,10 +9,11 @@ from gpustack.errors import UsageError
 from gpustack.exit_status import ExitStatus
 from gpustack.report.explain.alerts import read_alerts
 from gpustack.report.explain.classes import list_classes, render_class
-from gpustack.report.explain.documents import find_lines, list_chapters, list_documents
+from gpustack.report.explain.documents import find_lines, list_chapters, list_documents, list_lines
 from gpustack.report.explain.faults import list_faults, list_states
 from gpustack.report.explain.gpu import METRIC, XID, explain_metric, explain_xid, find_kinds
-from gpustack.report.explain.messages import find_messages
+from gpustack.report.explain.messages import find_messages, list_messages
+from gpustack.report.explain.nearest import find_nearest_pages, fold_words
 from gpustack.report.explain.pages import (
     extract_summary,
     find_checks,
@@ -30,6 +31,7 @@ from gpustack.vocabulary.xids import load_xids
 EXIT_CODES = "exit-codes"
 EXIT_CODE = re.compile(r"exit[ -](?:code|status)? ?(\d{1,3})")
 SENTENCE_END = re.compile(r"\.(?: |$)")
+NEAREST = "No page has all of these words. The nearest:"
 READERS = {METRIC: explain_metric, XID: explain_xid}
 NUMBERED_KINDS = {"metrics": METRIC, "xids": XID}
 PROBES = "probes"
@@ -90,7 +92,8 @@ def render_list(kind: str) -> str:
 
 def explain_topic(*words: str) -> str:
     """Return the page with this name or number, or a list of the pages that have all the words: in their name or title,
-    or else in a message, and of the documents that have them in a line.
+    or else in a message, and of the documents that have them in a line. Where there is none, list the pages that have
+    most of several words.
 
     Raise UsageError with the nearest spelling where there is no such page.
     """
@@ -107,8 +110,11 @@ def explain_topic(*words: str) -> str:
         return "\n".join(render_setting(topic, setting))
     if topic in list_probe_commands():
         return "\n".join(render_probe(topic))
-    if entries := find_entries(words) or [*find_messages(words), *find_lines(words)]:
-        return "".join(f"{format_page_entry(name, title)}\n" for name, title in entries)
+    if entries := find_entries(words) or find_titles(topic) or [*find_messages(words), *find_lines(words)]:
+        return format_entries(entries)
+    # Of a single word the nearest spelling is named.
+    if " " in topic and (entries := find_nearest_pages(topic, list_texts())):
+        return f"{NEAREST}\n{format_entries(entries)}"
     names = [name for entries in list_sections().values() for name in entries]
     names += [*(alert.name for alert in read_alerts().values()), *list_probe_commands()]
     matches = find_checks(topic)
@@ -116,6 +122,15 @@ def explain_topic(*words: str) -> str:
     name = matches[0] if matches else find_nearest(topic, names)
     hint = Command("gpustack", "explain", *([name] if name else []))
     raise UsageError("unknown-page", f"There is no page {topic}.", reason, hint)
+
+
+def format_entries(entries: Sequence[tuple[str, str]]) -> str:
+    return "".join(f"{format_page_entry(name, title)}\n" for name, title in entries)
+
+
+def list_texts() -> list[tuple[str, str]]:
+    """List the titles and messages of all pages and the lines of all documents, each with the name of its page."""
+    return [*list_titles(), *list_messages(), *list_lines()]
 
 
 def find_statuses(topic: str) -> list[ExitStatus]:
@@ -128,10 +143,20 @@ def find_statuses(topic: str) -> list[ExitStatus]:
 
 def find_entries(words: Sequence[str]) -> list[tuple[str, str]]:
     """Find the pages whose name and title have all the words, whatever their case."""
-    entries = [entry for section in list_sections().values() for entry in section.items()]
-    entries += [*list_numbered_pages(), *list_chapters()]
     return [
         (name, title)
-        for name, title in entries
+        for name, title in list_titles()
         if all(word.casefold() in f"{name} {title}".casefold() for word in words)
     ]
+
+
+def find_titles(question: str) -> list[tuple[str, str]]:
+    """Find the pages whose name and title have all words of a question but fillers, whatever their endings."""
+    stems = fold_words(question)
+    return [(name, title) for name, title in list_titles() if stems and stems <= fold_words(f"{name} {title}")]
+
+
+def list_titles() -> list[tuple[str, str]]:
+    """List the titles of all pages and chapters, each with the name of its page."""
+    titles = [entry for section in list_sections().values() for entry in section.items()]
+    return [*titles, *list_numbered_pages(), *list_chapters()]

@@ -2,7 +2,7 @@
 prints them by their names, as they are."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from gpustack.config.resources import locate_docs
@@ -41,6 +41,12 @@ def find_lines(words: Sequence[str]) -> list[tuple[str, str]]:
         for name in list_documents()
     )
     return [(name, line.strip("#|* ")) for name, line in zip(list_documents(), matches, strict=True) if line]
+
+
+def list_lines() -> Iterator[tuple[str, str]]:
+    """List the lines of all documents without the marks of Markdown, each with the name of its document."""
+    for name in list_documents():
+        yield from ((name, text) for line in read_document(name).splitlines() if (text := line.strip("#|* ")))
 
 
 def split_words(line: str) -> set[str]:

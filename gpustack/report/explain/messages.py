@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from gpustack.report.explain.faults import list_faults, list_states
+from gpustack.report.explain.nearest import fold_words
 from gpustack.report.explain.pages import read_error_pages
 
 ALTERNATIVE = re.compile(r"; | / ")
@@ -17,14 +18,15 @@ SENTENCE_END = re.compile(r"(?<=[.:])\s+")
 
 
 def find_messages(words: Sequence[str]) -> list[tuple[str, str]]:
-    """Find the faults, states and errors with a message that has all the words, or whose parts are in the words. Each
-    is a name and its first such message; case and line breaks do not count."""
+    """Find the faults, states and errors with a message that has all the words but fillers, whatever their ending, or
+    whose parts are in the words. Each is a name and its first such message; case and line breaks do not count."""
     text = fold_text(" ".join(words))
-    wanted_words = text.split()
+    wanted_words = fold_words(text)
     matches: dict[str, str] = {}
     for name, message in list_messages():
         folded_message = fold_text(message)
-        if all(word in folded_message for word in wanted_words) or is_of_message(text, folded_message):
+        has_all_words = bool(wanted_words) and wanted_words <= fold_words(message)
+        if has_all_words or is_of_message(text, folded_message):
             matches.setdefault(name, message)
     return list(matches.items())
 
