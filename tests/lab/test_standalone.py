@@ -112,6 +112,8 @@ def test_the_daily_diagnostic_tells_prometheus_how_it_ended(standalone_host: lab
 def test_doctor_names_the_root(standalone_host: lab.Lab, gpustack: Run, fault: str) -> None:
     break_script, repair_script = FAULTS[fault]
     host = witness.connect_host(standalone_host, "host1")
+    # The last scrape of the fault before may be the one that failed.
+    witness.wait_until("all scrapes succeed", lambda: not query_prometheus(standalone_host, "up == 0"), limit=120)
     host.check_output(break_script)
     try:
         if fault == "standalone-not-scraped":
