@@ -19,7 +19,9 @@ from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.kubernetes.pod_states import GPU_PODS
 from gpustack.probes.packages.dpkg import BUILD_ERRORS
 from gpustack.steps.gpu.count import count_gpus, list_gpus
-from gpustack.steps.gpu.mode import LIBRARIES, MODULES
+from gpustack.steps.gpu.generation import LEGACY_HINT, describe_generation, find_unsupported_gpus
+from gpustack.steps.gpu.mode import LIBRARIES, MODULES, parse_version
+from gpustack.steps.gpu.mode import MODULE as MODULE_PACKAGE
 
 NO_GPU = "the host has no GPU"
 MODULE = "module nvidia"
@@ -100,6 +102,8 @@ def not_loaded(view: View) -> Result:
         return build_ok_result(MODULE, gpu_driver.module or "no driver on the host")
     if reason := find_hindrance(view):
         return build_ok_result(MODULE, reason)
+    if generation := describe_unsupported_gpus(view):
+        return Result(MODULE, "loaded", f"not loaded: {generation}", person=LEGACY_HINT, certain=False)
     running_kernel = view[GPU_KERNELS].running
     if running_kernel.module:
         return Result(MODULE, "loaded", f"not loaded, although built ({running_kernel.module})")
@@ -113,6 +117,21 @@ def not_loaded(view: View) -> Result:
     log = Command("less", "/var/lib/dkms/nvidia/*/build/make.log")
     person = Prose("a build of the module failed and fails again until its error is corrected: {}", log)
     return Result(MODULE, "loaded", f"{state}: {'; '.join(lines)}", person=person, certain=False)
+
+
+def describe_unsupported_gpus(view: View) -> str:
+    """Describe the GPUs of a host whose installed module supports none of them, since they are older than it: the
+    module unloads itself then. Return an empty text where it supports one, or no package says which module it is."""
+    packages = {name: package for name, package in view[GPU_PACKAGES].items() if MODULE_PACKAGE.fullmatch(name)}
+    if len(packages) != 1:
+        return ""
+    ((name, package),) = packages.items()
+    kind, branch = "open" if "open" in name else "proprietary", parse_version(package.version)[:1]
+    devices = list_gpus(view)
+    old_devices, _ = find_unsupported_gpus(devices, kind, branch[0]) if branch else ([], [])
+    if not devices or len(old_devices) < len(devices):
+        return ""
+    return f"{describe_generation(old_devices, [])}, which {name} {package.version} does not support"
 
 
 @check("gpu-driver-not-loaded guard", GPU_DEVICES, GPU_DRIVER, GPU_KERNELS)

@@ -101,7 +101,10 @@ def has_untolerated_taints(view: View) -> Result:
     if not taints:
         return build_ok_result(subject, "tolerated")
     keys = build_names(KEY=[taint.rpartition(":")[0].partition("=")[0] for taint in taints])
-    return Result(subject, "tolerated by the operator", format_value(taints), names=keys)
+    # A taint NoSchedule ends no pod: the node offers its GPUs until one of the operator's pods starts anew.
+    gpu_node = find_gpu_node(view) if view.has_fact(GPU_NODES) else None
+    has_all_gpus = gpu_node is not None and gpu_node.offers_gpus and not gpu_node.withheld
+    return Result(subject, "tolerated by the operator", format_value(taints), names=keys, latent=has_all_gpus)
 
 
 @check("op-validator-waits-driver", PLUGIN_FILES, GPU_PODS, NODES, IDENTITY)

@@ -63,6 +63,22 @@ def test_a_build_that_failed_is_not_started_again(errors: str, certain: bool, en
 
 
 @pytest.mark.parametrize(
+    ("devices", "certain", "end"),
+    [
+        ("volta", False, "10de:1db5: older than Turing, which nvidia-kernel-open-dkms 595.91.07 does not support"),
+        ("virtual-machine-with-one", True, "not loaded, although built (595.91.07)"),
+    ],
+)
+def test_a_module_that_supports_none_of_the_gpus_is_not_loaded_again(devices: str, certain: bool, end: str) -> None:
+    """The open module unloads itself where it knows no GPU of the host (NVIDIA/open-gpu-kernel-modules#322)."""
+    cases = {"gpu__driver": "simulated-fresh-debian-12", "gpu__devices": devices}
+    result = judge_gpu_cluster("gpu-driver-not-loaded", "k1", **cases).result
+    assert result
+    assert (result.certain, not result.person) == (certain, certain)
+    assert result.actual.endswith(end)
+
+
+@pytest.mark.parametrize(
     ("cases", "roots"),
     [
         ({}, set()),

@@ -88,6 +88,14 @@ def test_faults_of_a_node_are_judged(id: str, cases: dict[str, str], outcome: st
     assert actual in result[1], result
 
 
+@pytest.mark.parametrize(("nodes", "latent"), [(None, True), ("nothing-allocatable", False), ("odd-count", False)])
+def test_a_taint_harms_nothing_while_its_node_offers_all_gpus(nodes: str | None, latent: bool) -> None:
+    cases = {"kube__nodes": "tainted"} | ({"gpu__nodes": nodes} if nodes else {})
+    result = judge_gpu_cluster("op-gpu-node-tainted", "k1", **cases).result
+    assert result
+    assert result.latent == latent
+
+
 @pytest.mark.parametrize(
     ("id", "cases", "outcome", "actual"),
     [
