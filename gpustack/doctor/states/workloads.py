@@ -13,8 +13,9 @@ from gpustack.config.spec import Spec
 from gpustack.doctor.states.node_hosts import NODE_NOT_READY, list_silent_nodes, locate_node
 from gpustack.doctor.states.ownership import is_platform_label_set
 from gpustack.doctor.states.state import AbnormalState, Kind, Observer, Severity
+from gpustack.doctor.states.warning_events import RECENT_TIME
 from gpustack.probes.gpu.cluster import GPU_DAEMON_SETS, GPU_DEPLOYMENTS
-from gpustack.probes.kubernetes import workloads
+from gpustack.probes.kubernetes import warning_events, workloads
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.kubernetes.pod_states import (
     FLANNEL_PODS,
@@ -27,8 +28,10 @@ from gpustack.probes.kubernetes.pod_states import (
 )
 from gpustack.probes.kubernetes.refused_pods import REFUSED_PODS
 from gpustack.probes.kubernetes.storage import PROVISIONER
+from gpustack.probes.kubernetes.warning_events import WarningEvent
 from gpustack.probes.kubernetes.workloads import Workload
 
+Events = Probe[tuple[WarningEvent, ...]]
 Workloads = Mapping[str, Workload]
 USUAL_REPLACEMENT = timedelta(seconds=60)
 """The time in which the pod of a Deployment is usually replaced, measured from the loss of its availability."""
@@ -54,6 +57,7 @@ class Group:
     choose_namespace: Callable[[Spec], str]
     probes: Mapping[str, Probe[Workloads]]
     pods: Probe[tuple[PodState, ...]]
+    warnings: Events | None = None
     is_needed: Callable[[Spec], bool] = field(default=lambda _: True)
 
 
@@ -66,9 +70,12 @@ def build_observer(group: Group) -> Observer:
                 if is_ours and (shortage := find_shortage(view, namespace, kind, name, workload)):
                     pods = [pod for pod in view[group.pods] if find_workload(pod) == f"{kind}/{name}"]
                     state = build_state(namespace, kind, name, shortage, pods)
-                    yield add_silent_nodes(view, state, [pod for pod in pods if not pod.ready])
+                    unready_pods = [pod for pod in pods if not pod.ready]
+                    state = add_last_warning(view, state, unready_pods, group.warnings)
+                    yield add_silent_nodes(view, state, unready_pods)
 
-    probes: tuple[Probe[Any], ...] = (*group.probes.values(), REFUSED_PODS, group.pods, NODES)
+    warnings = (group.warnings,) if group.warnings else ()
+    probes: tuple[Probe[Any], ...] = (*group.probes.values(), REFUSED_PODS, group.pods, *warnings, NODES)
     return Observer(f"workloads-of-{group.id}", group.title, observe_workloads, probes, is_needed=group.is_needed)
 
 
@@ -118,6 +125,32 @@ def build_state(namespace: str, kind: str, name: str, shortage: Shortage, pods: 
     )
 
 
+def add_last_warning(
+    view: View,
+    state: AbnormalState,
+    unready_pods: Collection[PodState],
+    warnings: Events | None,
+) -> AbnormalState:
+    """Return the state of a stalled workload with the last warning about one of its unready pods: its controller only
+    says that they are missing. Warnings that are old or unknown add nothing."""
+    if state.kind != "workload-stalled" or warnings is None or not view.has_fact(warnings):
+        return state
+    pods = {f"pod {pod}": pod for pod in unready_pods}
+    events = [
+        (event.last_at, event)
+        for event in view[warnings]
+        if event.subject in pods and event.last_at and abs(view.started_at - event.last_at) < RECENT_TIME
+    ]
+    if not events:
+        return state
+    _, event = max(events, key=lambda entry: entry[0])
+    return replace(
+        state,
+        message=f"{state.message.removesuffix('.')}; {event.subject}: {event.reason}: {event.message}",
+        next_command=Command("kubectl", "-n", event.namespace, "describe", "pod", event.name),
+    )
+
+
 def add_silent_nodes(view: View, state: AbnormalState, unready_pods: Collection[PodState]) -> AbnormalState:
     """Return the state of a stalled workload with the nodes of its unready pods, where none of these is Ready: why they
     are not says more, and a cause of that is one of this."""
@@ -132,13 +165,21 @@ SYSTEM = {"Deployment": workloads.SYSTEM_DEPLOYMENTS, "DaemonSet": workloads.SYS
 GPU = {"Deployment": GPU_DEPLOYMENTS, "DaemonSet": GPU_DAEMON_SETS}
 MONITORING = {"Deployment": workloads.MONITORING_DEPLOYMENTS, "DaemonSet": workloads.MONITORING_DAEMON_SETS}
 GROUPS = (
-    Group("kube-system", "Workloads of kube-system", lambda _: "kube-system", SYSTEM, SYSTEM_PODS),
+    Group(
+        "kube-system",
+        "Workloads of kube-system",
+        lambda _: "kube-system",
+        SYSTEM,
+        SYSTEM_PODS,
+        warning_events.SYSTEM_WARNINGS,
+    ),
     Group(
         "flannel",
         "Workloads of Flannel",
         lambda _: "kube-flannel",
         {"DaemonSet": workloads.FLANNEL_DAEMON_SETS},
         FLANNEL_PODS,
+        warning_events.FLANNEL_WARNINGS,
     ),
     Group(
         "storage",
@@ -147,13 +188,14 @@ GROUPS = (
         {"Deployment": PROVISIONER},
         STORAGE_PODS,
     ),
-    Group("gpus", "Workloads of GPUs", lambda spec: spec.gpu.namespace, GPU, GPU_PODS),
+    Group("gpus", "Workloads of GPUs", lambda spec: spec.gpu.namespace, GPU, GPU_PODS, warning_events.GPU_WARNINGS),
     Group(
         "monitoring",
         "Workloads of monitoring",
         lambda spec: spec.monitoring.namespace,
         MONITORING,
         MONITORING_PODS,
+        warning_events.MONITORING_WARNINGS,
         lambda spec: spec.monitoring.enabled,
     ),
     Group(
@@ -162,6 +204,7 @@ GROUPS = (
         lambda spec: spec.monitoring.namespace,
         {"StatefulSet": workloads.MONITORING_STATEFUL_SETS},
         MONITORING_PODS,
+        warning_events.MONITORING_WARNINGS,
         lambda spec: spec.monitoring.enabled,
     ),
     Group(
@@ -170,6 +213,7 @@ GROUPS = (
         lambda spec: spec.autoscaling.namespace,
         {"Deployment": workloads.KEDA_DEPLOYMENTS},
         KEDA_PODS,
+        warning_events.KEDA_WARNINGS,
         lambda spec: spec.autoscaling.enabled,
     ),
 )

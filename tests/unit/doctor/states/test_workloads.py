@@ -119,6 +119,31 @@ def test_a_stalled_deployment_is_not_reported_beside_a_pod_of_it() -> None:
     assert [state.kind for state in states] == ["container-not-running"]
 
 
+SLICE = (
+    "unable to ensure pod container exists: failed to create container for [kubepods burstable pod6c1e] : "
+    "Timeout waiting for systemd to create kubepods-burstable-pod6c1e.slice"
+)
+"""As the kubelet of kubernetes/kubernetes#103542 says it."""
+
+
+@pytest.mark.parametrize(("minutes_ago", "has_words"), [(1, True), (30, False)], ids=["recent", "old"])
+def test_a_stalled_deployment_has_the_last_warning_about_its_pod(minutes_ago: float, *, has_words: bool) -> None:
+    name = "coredns-5bf88c98c5-7fsc4"
+    pod = make_pod("kube-system", name, {"k8s-app": "kube-dns"})
+    pod["metadata"]["ownerReferences"] = [{"kind": "ReplicaSet", "name": "coredns-5bf88c98c5", "controller": True}]
+    pod["status"] = {"phase": "Pending"}
+    event = make_event("Pod", "kube-system", name, SLICE) | {"reason": "FailedCreatePodContainer"}
+    event["lastTimestamp"] = format_time(minutes_ago)
+    diagnosis = diagnose_items(
+        workloads__system_deployments=[make_deployment(5, is_rolled_out=True)],
+        pods__system=[pod],
+        warnings__system=[event],
+    )
+    (state,) = list_states(diagnosis, "workload-stalled")
+    assert state.message.endswith(f"; pod kube-system/{name}: FailedCreatePodContainer: {SLICE}") == has_words
+    assert (f"kubectl -n kube-system describe pod {name}" in render(diagnosis)) == has_words
+
+
 def test_a_deployment_on_its_way_is_not_reported() -> None:
     deployment = make_deployment(5, is_rolled_out=True)
     deployment["status"]["conditions"][1]["reason"] = "ReplicaSetUpdated"
