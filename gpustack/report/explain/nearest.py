@@ -38,9 +38,9 @@ def find_nearest_pages(question: str, entries: Iterable[tuple[str, str]]) -> lis
         best_score, best_text = scores.get(name, (0.0, ""))
         if len(shared_stems) > 1 and (score, -len(text)) > (best_score, -len(best_text)):
             scores[name] = (score, text)
-    least = MIN_SHARE * sum(weights.values())
+    min_weight = MIN_SHARE * sum(weights.values())
     ranking = sorted(scores.items(), key=lambda item: (-item[1][0], len(item[1][1])))
-    return [(name, text) for name, (score, text) in ranking if score >= least][:MAX_PAGES]
+    return [(name, text) for name, (score, text) in ranking if score >= min_weight][:MAX_PAGES]
 
 
 def fold_words(text: str) -> frozenset[str]:
