@@ -69,7 +69,7 @@ def test_a_build_that_failed_is_not_started_again(errors: str, certain: bool, en
         ("virtual-machine-with-one", True, "not loaded, although built (595.91.07)"),
     ],
 )
-def test_a_module_that_supports_none_of_the_gpus_is_not_loaded_again(devices: str, certain: bool, end: str) -> None:
+def test_unsupported_gpus_are_no_reason_to_load_the_module_again(devices: str, certain: bool, end: str) -> None:
     """The open module unloads itself where it knows no GPU of the host (NVIDIA/open-gpu-kernel-modules#322)."""
     cases = {"gpu__driver": "simulated-fresh-debian-12", "gpu__devices": devices}
     result = judge_gpu_cluster("gpu-driver-not-loaded", "k1", **cases).result
